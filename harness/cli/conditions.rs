@@ -13,6 +13,10 @@ pub(crate) struct ConditionArgs {
     /// Let claude print each line in as many pieces as it was recorded, instead of two with a pause between them
     #[arg(long)]
     whole_lines: bool,
+    /// Let a claude of one message live on so many seconds after its result
+    #[arg(long, value_name = "SECONDS", default_value_t = 0, hide_default_value = true,
+        value_parser = clap::value_parser!(u64).range(..=600))]
+    lives_on: u64,
     #[command(flatten)]
     chat: ChatFaultArgs,
 }
@@ -59,6 +63,7 @@ impl ConditionArgs {
             printing: seed.map_or(paced, Printing::Seeded),
             whole_lines: self.whole_lines,
             faults: self.chat.faults(),
+            lives_on_s: self.lives_on,
             interlude: None,
         }
     }

@@ -31,7 +31,7 @@ Variables, of which those that are not set are read from claude.run.json beside 
   CLITAPE_VERSION     the version of the CLI to be [default: the newest recorded]
   CLITAPE_PLAY        recorded, canonical, instant, pace:MS, seed:N or plan:FILE, and `,halves`
                       behind it to cut each line in two [default: recorded]
-  CLITAPE_END         end in another way: at:BYTES, code:N, signal:N, eof:MS, with commas between them
+  CLITAPE_END         end in another way: at:BYTES, code:N, signal:N, stay:MS, eof:MS, with commas between
   CLITAPE_WAIT_S      the seconds to wait for a line of the host [default: 30]
   CLITAPE_MAX_LINE    the bytes that a line of the host may have [default: 32MiB]
   CLITAPE_MAX_KEPT    the bytes of memory that the lines of the host may take [default: 256MiB]

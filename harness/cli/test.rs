@@ -105,7 +105,9 @@ fn run_once(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<E
         return test_subject(workspace, &selection, args, subject, &conditions, quiet);
     }
     if !conditions.are_recorded() {
-        bail!("--pace and the faults of the chat are for a gateway; name it with --subject");
+        bail!(
+            "--pace, --lives-on and the faults of the chat are for a gateway; name it with --subject"
+        );
     }
     let options = SuiteOptions {
         update: args.update,
@@ -174,7 +176,7 @@ fn test_subject(
         (_, Some(gateway)) => {
             let subject = GatewaySubject::new(gateway, conditions, rig);
             let mut subject = match selection.is_whole {
-                true => subject.with_wait_at_result(),
+                true => subject.with_harsh_conditions(),
                 false => subject,
             };
             let run = run_suite(&mut subject, suite, report)?;

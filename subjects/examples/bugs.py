@@ -1,7 +1,8 @@
 """The classic faults of gateways, each put into the right gateway of telegram.py by `--bug NAME`.
 
 A fault replaces one or two functions of the module. tests/commands/examples_of_gateways.rs names the rule that convicts each,
-tests/commands/subjects.rs that of `one-for-all`, `per-read`, `give-up`, `forgets-turns`, `drops-pending`, `no-offset` and `drops-second`.
+tests/commands/subjects.rs that of `one-for-all`, `per-read`, `give-up`, `late-answer`, `forgets-turns`, `drops-pending`, `no-offset`,
+`drops-second`, `forgets-sessions`, `first-session` and `one-session`.
 """
 import html, json, os, subprocess, threading, time, types, urllib.request
 
@@ -206,6 +207,41 @@ def drops_second(gateway):
         def submit(self, *work):
             if not getattr(self, "last", None) or self.last.done(): self.last = super().submit(*work)
     gateway.concurrent.futures.ThreadPoolExecutor = Busy
+
+def forgets_sessions(gateway):
+    """Each message begins a new session."""
+    stored = gateway.stored
+    gateway.stored = lambda: {**stored(), "sessions": {}}
+
+def first_session(gateway):
+    """Each message goes on with a fork of the first session of the chat."""
+    def fork(command, **options): return subprocess.Popen(command + ["--fork-session"] * ("--resume" in command), **options)
+    gateway.subprocess = types.SimpleNamespace(Popen=fork, DEVNULL=subprocess.DEVNULL, PIPE=subprocess.PIPE)
+    store = gateway.store
+    def first(part, chat, value):
+        if part != "sessions" or not gateway.stored()[part].get(str(chat)): store(part, chat, value)
+    gateway.store = first
+
+def one_session(gateway):
+    """The session is a variable of the module, so that all chats share it."""
+    stored, store = gateway.stored, gateway.store
+    class Shared(dict):
+        def get(self, chat): return super().get("0")
+    gateway.stored = lambda: {**stored(), "sessions": Shared(stored()["sessions"])}
+    gateway.store = lambda part, chat, value: store(part, 0 if part == "sessions" else chat, value)
+
+def late_answer(gateway):
+    """The draft has the tools alone, and the answer waits for the end of the process."""
+    read, finish, draft = gateway.Turn.read, gateway.Turn.finish, gateway.Turn.draft
+    def hold(turn, record):
+        read(turn, record)
+        turn.held, turn.results = getattr(turn, "held", []) + turn.results, []
+    def last(turn, code):
+        turn.results = turn.held
+        finish(turn, code)
+    gateway.Turn.read, gateway.Turn.finish = hold, last
+    def tools_only(turn): return "\n".join(text for key, text in list(turn.parts.items()) if isinstance(key, str))
+    gateway.Turn.draft = lambda turn, tools=True, **form: tools_only(turn) if tools else draft(turn, tools, **form)
 
 def done_anyway(gateway):
     """The end of stdout counts as success, with a result or without."""

@@ -10,12 +10,13 @@ const flags = "-p --input-format stream-json --output-format stream-json --verbo
 const log = (error) => console.error(error.message);
 const pages = (text) => text.match(/[^]{1,4095}(?:\s|$)|[^]{1,4096}/gu) ?? []; // of code points, cut at white space where there is any
 const masked = (input = "") => (typeof input === "string" ? input : JSON.stringify(input)).replace(/(?=[^\s/]*\d)(?=[^\s/]*[a-z])[^\s/]{12,}/gi, "***"); // it may be a secret
-const store = `${homedir()}/.telegram-example.json`; // what outlives a restart: the message of each turn that is open
-let open = {};
-try { open = JSON.parse(readFileSync(store)); } catch {}
-function keep(chat, message) {
-  open[chat] = message;
-  writeFileSync(`${store}.new`, JSON.stringify(open));
+const store = `${homedir()}/.telegram-example.json`; // what outlives a restart: the session of each chat, and the message of each turn that is open
+let stored = { sessions: {}, open: {} };
+try { stored = JSON.parse(readFileSync(store)); } catch {}
+function keep(part, chat, value) {
+  if (stored[part][chat] === value) return;
+  stored[part][chat] = value;
+  writeFileSync(`${store}.new`, JSON.stringify(stored));
   renameSync(`${store}.new`, store);
 }
 async function call(method, params) { // until it is done; a new message whose reply is lost may be there: it is not sent again
@@ -34,20 +35,29 @@ class Chat {
   begin(prompt) { // without a prompt it is a turn of claude's own, such as after a command in the background
     const turn = (this.turn = { parts: new Map(), open: new Set(), streamed: [], inputs: {} });
     this.shown = this.shown.then(() => this.show(turn));
-    keep(this.id, 0);
-    if (prompt) this.tell({ type: "user", message: { role: "user", content: prompt }, parent_tool_use_id: null, session_id: "" });
+    keep("open", this.id, 0);
+    if (prompt) this.tell((turn.prompt = { type: "user", message: { role: "user", content: prompt }, parent_tool_use_id: null, session_id: "" }));
   }
   tell(line) {
     if (!this.claude) {
-      this.claude = spawn(process.env.CLAUDE_BIN ?? "claude", flags, { stdio: ["pipe", "pipe", "inherit"] });
+      const session = (this.resumed = stored.sessions[this.id]);
+      this.claude = spawn(process.env.CLAUDE_BIN ?? "claude", session ? [...flags, "--resume", session] : flags, { stdio: ["pipe", "pipe", "inherit"] });
       this.claude.stdin.on("error", log).write('{"type":"control_request","request_id":"1","request":{"subtype":"initialize"}}\n');
       createInterface({ input: this.claude.stdout }).on("line", (line) => line.startsWith("{") && this.read(JSON.parse(line)));
-      this.claude.on("close", (code) => this.finish({ is_error: true, result: `claude ended (exit code ${code})` }, (this.claude = null)));
+      this.claude.on("close", (code) => this.ended(code));
     }
     this.claude.stdin.write(JSON.stringify(line) + "\n");
   }
+  ended(code) {
+    this.claude = null;
+    if (!this.resumed || !this.turn) return this.finish({ is_error: true, result: `claude ended (exit code ${code})` });
+    keep("sessions", this.id, undefined); // it is gone: another one begins
+    this.tell(this.turn.prompt);
+  }
   reply(request_id, response) { this.tell({ type: "control_response", response: { subtype: "success", request_id, response } }); }
   read({ type, event = {}, message, request, request_id, parent_tool_use_id, ...record }) {
+    if (type === "result" && this.resumed) return;
+    if (record.subtype === "init") keep("sessions", this.id, record.session_id), (this.resumed = null);
     if (event.type === "message_start" && !parent_tool_use_id && !this.turn) this.begin();
     const { turn } = this, key = `${turn?.streamed.length}/${event.index}`;
     if (type === "control_cancel_request") this.close(request_id, "Withdrawn").catch(log);
@@ -71,7 +81,7 @@ class Chat {
     const params = { chat_id: this.id, text: text.toWellFormed().replace(/&/g, "&amp;").replace(/</g, "&lt;"), parse_mode: "HTML", ...more };
     if (to.message) await call("editMessageText", { ...params, message_id: to.message });
     else to.message = (await call("sendMessage", params)).message_id;
-    if (to === this.turn) keep(this.id, to.message);
+    if (to === this.turn) keep("open", this.id, to.message);
   }
   async show(turn) { // the draft at most once a second, and every four seconds that the bot is typing; then the answer
     for (let second = 0, shown = ""; !turn.answer; await sleep(1000), second++) {
@@ -80,7 +90,7 @@ class Chat {
       if (text !== shown && !turn.answer) await this.write(turn, (shown = text)).catch(log);
     }
     for (const page of pages(turn.answer)) await this.write(turn, page).catch(log), (turn.message = null);
-    if (!this.turn) keep(this.id, undefined);
+    if (!this.turn) keep("open", this.id, undefined);
   }
   finish({ is_error, result, subtype }) {
     if (!this.turn) return;
@@ -104,7 +114,7 @@ class Chat {
     await this.write(question, `${question.text}\n\n${how}`);
   }
 }
-for (const [id, message] of Object.entries(open)) await new Chat(+id).write({ message }, "⚠️ I was restarted in the middle of this. Please ask again.").then(() => keep(id, undefined), log);
+for (const [id, message] of Object.entries(stored.open)) await new Chat(+id).write({ message }, "⚠️ I was restarted in the middle of this. Please ask again.").then(() => keep("open", id, undefined), log);
 for (let chats = {}, offset = 0; ; ) {
   for (const { update_id, message, callback_query: press } of await call("getUpdates", { offset, timeout: 50 })) {
     offset = update_id + 1;

@@ -95,24 +95,39 @@ class Turn:
         for page in pages(answer.strip() or "(The agent has nothing to say.)"):
             self.message = self.write(page)
 
-def answer(chat, prompt):
-    turn, session = Turn(chat), stored()["sessions"].get(str(chat))
+def begin(chat):
+    turn = Turn(chat)
     store("open", chat, 0)
+    turn.shows = threading.Thread(target=turn.show, daemon=True)
+    turn.shows.start()
+    return turn
+def end(turn, code=0):
+    turn.over.set()
+    turn.shows.join()
+    turn.finish(code)
+    store("open", turn.chat, None)
+
+def answer(chat, prompt):
+    """Asks claude. A result ends a turn, not the process, which may live on and begin another turn of its own."""
+    session, known = stored()["sessions"].get(str(chat)), set()
     resume = ["--resume", session] if session else []
     process = subprocess.Popen(CLAUDE + resume + ["-p", prompt], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, encoding="utf-8", errors="replace")
-    (show := threading.Thread(target=turn.show, daemon=True)).start()
+    turn = begin(chat)
     for line in process.stdout:
         try: record = json.loads(line)
         except ValueError: continue
-        turn.read(record)
+        message = (record.get("event") or record).get("message")
+        named = message.get("id") if isinstance(message, dict) and not record.get("parent_tool_use_id") else None
+        if not turn and named and named not in known: turn = begin(chat)
+        known.add(named)
+        if turn: turn.read(record)
         if (named := record.get("session_id") or session) != session: store("sessions", chat, session := named)
-    turn.over.set()
-    show.join()
-    if process.wait() and resume and not turn.streamed and not turn.results:  # the session is gone
+        if turn and turn.results: turn = end(turn)
+    if turn and process.wait() and resume and not turn.streamed:  # the session is gone
+        turn.over.set()
         store("sessions", chat, None)
         return answer(chat, prompt)
-    turn.finish(process.wait())
-    store("open", chat, None)
+    if turn: end(turn, process.wait())
 
 if __name__ == "__main__":
     if "--bug" in sys.argv: __import__("bugs").put_in(sys.argv[-1], sys.modules[__name__])

@@ -183,7 +183,13 @@ fn a_gateway_is_killed_and_started_again_or_gets_a_second_message() {
             (python(""), after, 0, held),
             (python(""), mid_turn, 0, held),
             (python(""), "session-gone", 0, held),
-            (node.clone(), mid_turn, 0, "it began a new session: the agent has forgotten"),
+            (node.clone(), mid_turn, 0, held),
+            (
+                python("forgets-sessions"),
+                after,
+                0,
+                "it began a new session: the agent has forgotten",
+            ),
             (node.clone(), "mid-question", 0, held),
             (python("forgets-turns"), mid_turn, 3, "the chat says nothing of the turn that broke"),
             (python("drops-pending"), after, 3, "SB045"),
@@ -202,6 +208,58 @@ fn a_gateway_is_killed_and_started_again_or_gets_a_second_message() {
                     moment => vec!["--restart", moment],
                 };
                 check(dir.path(), &[&test[..], &interlude].concat(), exit, &[says], &[]);
+            });
+        }
+    });
+}
+
+#[test]
+fn a_gateway_goes_on_with_the_newest_session_of_its_chat() {
+    if !has_program("python3") || !has_program("node") {
+        return;
+    }
+    let telegram = root().join("subjects/examples/telegram.py");
+    let node = example("", "host = 'live'")
+        .replace("python3", "node")
+        .replace(telegram.to_str().unwrap(), telegram.with_extension("mjs").to_str().unwrap());
+    let python = |bug: &str, settings: &str| example(&format!(", '--bug', '{bug}'"), settings);
+    let (killed, twice) =
+        (["resume-killed-mid-text", "plain-text"], ["resume-twice", "plain-text"]);
+    let none = "sessions_resumed = false";
+    let forgets = "Turn 2: for this message `claude` was started without `--resume`";
+    std::thread::scope(|scope| {
+        for (subject, played, exit, says) in [
+            (example("", ""), twice, 0, "2 scenarios: 2 cassettes"),
+            (example("", "chats = 'one'"), twice, 0, "2 scenarios: 2 cassettes"),
+            (node, twice, 0, "2 scenarios: 2 cassettes"),
+            (python("forgets-sessions", ""), killed, 3, forgets),
+            (
+                python("forgets-sessions", ""),
+                killed,
+                3,
+                "if that is meant, write `sessions_resumed = false`",
+            ),
+            (
+                python("forgets-sessions", none),
+                killed,
+                0,
+                "begins one for each message (sessions_resumed = true)",
+            ),
+            (python("first-session", ""), twice, 3, "Turn 3: `claude` resumes session "),
+            (
+                python("one-session", "at_once = 1"),
+                twice,
+                3,
+                "and that is the session of another chat, that of ",
+            ),
+        ] {
+            scope.spawn(move || {
+                let dir = workspace(&played);
+                fs::write(dir.path().join("clitape.toml"), subject).unwrap();
+                let test = ["test", "--yes", "--subject", "mine"];
+                let told = check(dir.path(), &test, exit, &[], &[]);
+                let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+                assert!(told.contains(says), "{says}: {told}");
             });
         }
     });
@@ -588,6 +646,14 @@ fn lines_in_two_pieces_and_a_429_at_the_result_are_parts_of_each_run() {
     if !has_program("python3") {
         return;
     }
+    // A gateway that waits for the end of `claude`, which may come long after the result.
+    let late = workspace(&["plain-text"]);
+    fs::write(late.path().join("clitape.toml"), example(", '--bug', 'late-answer'", "")).unwrap();
+    let told = check(late.path(), &["test", "--yes", "--subject", "mine"], 3, &["SB051"], &[]);
+    let lives_on = told.split("reproduce: clitape ").nth(1).unwrap().lines().next().unwrap();
+    let rig = [&["rig", "--yes"][..], &lives_on.split(' ').skip(1).collect::<Vec<_>>()].concat();
+    check(late.path(), &rig, 3, &["`claude` lived on until"], &[]);
+    check(late.path(), &["rig", "--yes", "mine", "plain-text"], 0, &[], &[]);
     let dir = workspace(&["plain-text"]);
     let write = |bug: &str| fs::write(dir.path().join("clitape.toml"), example(bug, "")).unwrap();
     let test = ["test", "--yes", "--subject", "mine"];

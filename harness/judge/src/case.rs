@@ -19,6 +19,7 @@ use crate::FindingKind;
 use crate::neighbours::Neighbours;
 use crate::observation::{
     Interlude, Observation, ObservedEnding, OwnReports, PlayedTurn, SubjectEvent, SubjectTraits,
+    TurnSession,
 };
 use crate::words::{FEW_LETTERS, Piece, contains, count, letters, pieces};
 
@@ -46,6 +47,10 @@ pub(crate) struct Case<'c> {
     pub(crate) neighbours: Option<&'c Neighbours>,
     /// The interlude in the midst of the recording.
     pub(crate) interlude: Option<&'c Interlude>,
+    /// The sessions of the turns that the stand-in played; empty if they are unknown.
+    pub(crate) sessions: &'c [TurnSession],
+    /// The time at which the process of the last turn ended.
+    pub(crate) exited_ms: Option<u64>,
     played: &'c [PlayedTurn],
     derived: &'c Derived,
 }
@@ -82,6 +87,8 @@ impl<'c> Case<'c> {
             own: observation.own.as_ref(),
             neighbours: observation.neighbours.as_ref(),
             interlude: observation.interlude.as_ref(),
+            sessions: &observation.sessions,
+            exited_ms: observation.exited_ms,
             played: &observation.turns,
             derived,
         }

@@ -530,8 +530,12 @@ finding_kinds! {
     MessageLost = "SB045" "message-lost",
     /// A message that has its answer is answered once more after a restart.
     AnsweredAgain = "SB046" "answered-again",
-    /// After a restart, another session is resumed than the newest one of the chat.
+    /// Another session is resumed than the newest one of the chat, or that of another chat.
     OldSession = "SB047" "old-session",
+    /// A message of the same chat begins a new session, in which nothing of the messages before it is known.
+    SessionForgotten = "SB050" "session-forgotten",
+    /// The answer came only once `claude` had ended, long after its result.
+    AnswerLate = "SB051" "answer-late",
     /// A message of an agent that the official types of its protocol refuse.
     MessageInvalid = "SA001" "message-invalid",
     /// A text of the model that an agent never reported to the editor.
@@ -587,6 +591,7 @@ impl FindingKind {
             Self::SilenceBroken => Some("silence_kept = false"),
             Self::ReasoningInAnswer => Some("reasoning_shown = true"),
             Self::SubagentInAnswer => Some("subagents_shown = true"),
+            Self::SessionForgotten => Some("sessions_resumed = false"),
             _ => None,
         }
     }
@@ -681,7 +686,11 @@ const WRITTEN: [Written; 7] = [
         ],
     ),
     ("review", &[], &[]),
-    ("rig", &[], &["--chat-faults", "--chat-rate", "--chat-seed", "--pace", "--seed"]),
+    (
+        "rig",
+        &[],
+        &["--chat-faults", "--chat-rate", "--chat-seed", "--lives-on", "--pace", "--seed"],
+    ),
     ("scan", &[], &[]),
     ("test", &["--lanes", "--update"], &["--subject"]),
 ];

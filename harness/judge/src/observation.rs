@@ -26,6 +26,11 @@ pub struct Observation {
     /// The turns that the stand-in played, in order, on the clock of the entries. If it is empty, their times are
     /// unknown: the rules that need them are skipped, and all turns of the recording count as played.
     pub turns: Vec<PlayedTurn>,
+    /// The sessions of these turns, in the same order; empty if they are unknown.
+    pub sessions: Vec<TurnSession>,
+    /// The time at which the process of the last turn ended, in milliseconds on the clock of the entries; `None` if it
+    /// still ran, or if that is unknown.
+    pub exited_ms: Option<u64>,
     /// The end of the run.
     pub ending: ObservedEnding,
     /// The promises of the subject.
@@ -48,6 +53,8 @@ impl Observation {
             entries: entries.into(),
             facts,
             turns: Vec::new(),
+            sessions: Vec::new(),
+            exited_ms: None,
             ending: ObservedEnding::Over,
             traits: SubjectTraits::default(),
             bus: None,
@@ -201,6 +208,35 @@ pub struct PlayedTurn {
     pub ended_ms: Option<u64>,
 }
 
+/// The session of a turn that the stand-in played.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnSession {
+    /// The id of the session.
+    pub id: String,
+    /// The conversation with which the turn goes on.
+    pub from: SessionOrigin,
+}
+
+/// The conversation with which a turn goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionOrigin {
+    /// That of the turn before it in the same process.
+    Process,
+    /// That of a session, which the process resumed.
+    Resumed {
+        /// The id of the session.
+        id: String,
+        /// The recording whose chat began the session, if that is another chat.
+        of_other: Option<String>,
+    },
+    /// The last one of the folder, by `--continue`.
+    Folder,
+    /// The messages before it, which the gateway put into the prompt.
+    Prompt,
+    /// None: the process began a session.
+    New,
+}
+
 /// The beginning of the sentence about a `claude` that refused its arguments.
 pub const ARGUMENTS_REFUSED: &str = "claude refuses its arguments: ";
 
@@ -321,10 +357,13 @@ pub struct SubjectTraits {
     pub shows_reasoning: bool,
     /// True if the message with the answer may have what subagents said.
     pub shows_subagents: bool,
+    /// True if a message goes on with the conversation of the messages before it.
+    pub resumes_sessions: bool,
 }
 
 impl Default for SubjectTraits {
-    /// Returns the traits of most gateways: tools and progress are shown, and the rest is not promised.
+    /// Returns the traits of most gateways: tools and progress are shown, a chat is one conversation, and the rest is not
+    /// promised.
     fn default() -> Self {
         Self {
             shows_tools: true,
@@ -335,6 +374,7 @@ impl Default for SubjectTraits {
             keeps_silence: false,
             shows_reasoning: false,
             shows_subagents: false,
+            resumes_sessions: true,
         }
     }
 }

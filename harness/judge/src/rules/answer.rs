@@ -15,6 +15,8 @@ use crate::words::{FEW_LETTERS, Piece, contains, count, letters, pieces, seconds
 
 /// The time for which an answer may be missing from the chat while it is replaced, in ms.
 const REPLACING_MS: u64 = 2_000;
+/// The time for which `claude` must live on after its result, so that an answer that waits for its end is late, in ms.
+const LIVES_ON_MS: u64 = 5_000;
 /// The percentage of an answer's pieces that are there twice if the answer is. The others are cut by pages.
 const TWICE_PERCENT: usize = 80;
 
@@ -124,6 +126,31 @@ pub(crate) fn missing(case: Case<'_>) -> Option<Broken<'_>> {
         None => format!("{turn}the answer {text} never came to the chat"),
     };
     whole(format!("{seen}; {last}"))
+}
+
+/// Checks that the answer does not wait for the end of `claude`, which may live on long after its result. A draft with
+/// all of the answer is enough.
+pub(crate) fn late(case: Case<'_>) -> Option<Broken<'_>> {
+    let exited = case.exited_ms?;
+    let (last, _) = case.played().last()?;
+    let answer =
+        case.answers().last().filter(|answer| answer.turn == last && !answer.is_short())?;
+    let printed = case.times(last)?.ended_ms.filter(|printed| printed + LIVES_ON_MS <= exited)?;
+    let shown = case.answered_by(answer)?;
+    let entry = &case.entries[shown];
+    let is_whole =
+        |draft: &str| answer.pieces.iter().all(|piece| contains(&[draft], &piece.letters));
+    let mut drafts = case.shown().map(|(_, entry)| entry).filter(|entry| entry.shows_draft());
+    let is_read = drafts.any(|draft| draft.at < exited && is_whole(&letters(&draft.plain_text())));
+    if entry.at < exited || is_read {
+        return None;
+    }
+    let [printed, exited, at] = [printed, exited, entry.at].map(seconds);
+    let sentence = format!(
+        "{}the result came at {printed} and `claude` lived on until {exited}, for which the answer waited: it came at {at}",
+        case.of_turn(last)
+    );
+    by_index(case, shown, sentence)
 }
 
 /// Checks that every part of the answer is in the chat when the run is over.

@@ -227,8 +227,11 @@ rules! {
         "A person learns what became of a turn or a question that a restart broke off.",
         Interludes, OTHERS_CHAT;
     OldSession, interlude::old_session,
-        "A session that is resumed after a restart is the newest one of the chat.",
-        Interludes, OTHERS_CHAT;
+        "A session that is resumed is the newest one of the chat, and of no other chat.",
+        NextMessages, OTHERS_CHAT;
+    SessionForgotten, interlude::session_forgotten,
+        "A message goes on with the conversation of the messages before it.",
+        NextMessages, OTHERS_CHAT;
     AnswerMissing, answer::missing,
         "The answer stays in the chat when the run is over.",
         Answers, OTHERS_CHAT.at_end();
@@ -247,6 +250,9 @@ rules! {
     PagesOutOfOrder, answer::out_of_order,
         "The pages of a long answer stand in their order.",
         LongTexts, OTHERS_CHAT.at_end();
+    AnswerLate, answer::late,
+        "The answer comes soon after the result, however long the process lives on.",
+        Answers, OTHERS_CHAT.at_end();
     FailureUntold, failure::failure_untold,
         "A person reads that a turn failed or broke off.",
         Results, OTHERS_CHAT.at_end();
@@ -543,6 +549,8 @@ pub enum Stake {
     Resumes,
     /// A subject that is killed and started again, or a second message during a turn.
     Interludes,
+    /// A message that may go on with a session.
+    NextMessages,
 }
 
 impl Stake {
@@ -578,6 +586,7 @@ impl Stake {
             Self::Sessions => "a verdict on a session",
             Self::Resumes => "a session that is resumed",
             Self::Interludes => "a restart, or a second message",
+            Self::NextMessages => "a message that may go on with a session",
         }
     }
 
@@ -639,6 +648,7 @@ impl Stake {
             // A resumed session has a verdict before and after.
             Self::Resumes => verdicts(case) > 1,
             Self::Interludes => case.interlude.is_some(),
+            Self::NextMessages => case.interlude.is_some() || !case.sessions.is_empty(),
         }
     }
 }

@@ -213,6 +213,14 @@ impl Cassette {
         [&self.stdout[..]].into_iter().chain(further)
     }
 
+    /// Returns the stdout of all runs, one behind another.
+    pub fn whole_stdout(&self) -> Cow<'_, [u8]> {
+        match self.further.is_empty() {
+            true => Cow::from(&self.stdout),
+            false => Cow::from(self.outputs().collect::<Vec<_>>().concat()),
+        }
+    }
+
     /// Returns the CLI version, which is also the name of the cassette's folder.
     pub fn version(&self) -> &CliVersion {
         &self.manifest.cli.version

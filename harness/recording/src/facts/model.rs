@@ -146,6 +146,8 @@ pub enum RecordedFailure {
     Interrupted,
     /// The turn failed by itself; the words of the CLI, or else its name for the failure.
     Failed(String),
+    /// The CLI ended without a result, and a further run goes on with the conversation.
+    CutOff,
 }
 
 impl RecordedMessage {

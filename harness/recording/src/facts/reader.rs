@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::json::{self, string, text, texts_in};
 use super::model::{
     BeforeResult, Facts, HostMessage, NO_CONTENT, REFUSAL, RecordedBlock, RecordedCall,
-    RecordedMessage, RecordedQuestion, answers_nobody, turn_of,
+    RecordedFailure, RecordedMessage, RecordedQuestion, RecordedTurn, answers_nobody, turn_of,
 };
 use crate::capture::{Capture, StdinLine, stdin_lines};
 use crate::cassette::Cassette;
@@ -89,32 +89,28 @@ impl Facts {
         Self::read(Capture { stdout: &cassette.stdout, stdin: &stdin }, usize::MAX)
     }
 
+    /// Reads the facts of all runs of a cassette, as of one conversation. A turn that is open at the end of a run has no
+    /// result.
+    pub fn of_runs(cassette: &Cassette) -> Self {
+        let mut reader = FactsReader::default();
+        let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
+        stdin.iter().for_each(|line| reader.host_line(line));
+        for (run, stdout) in cassette.outputs().enumerate() {
+            if run > 0 {
+                reader.end_run();
+            }
+            reader.stdout(stdout, usize::MAX);
+        }
+        reader.finish()
+    }
+
     /// Reads the facts of both sides of a process. A line of stdout of more than `line_limit` bytes is ignored, and so
     /// is a result that is repeated at once.
     pub fn read(capture: Capture<'_>, line_limit: usize) -> Self {
         let mut reader = FactsReader::default();
         capture.stdin.iter().for_each(|line| reader.host_line(line));
-        let mut before: &[u8] = &[];
-        for line in json::lines(capture.stdout).filter(|line| line.len() <= line_limit) {
-            match json::record_with(line, READ) {
-                Some(record) => {
-                    reader.facts.objects += 1;
-                    if record["type"] != "result" || line != before {
-                        reader.record(&record);
-                    }
-                }
-                None => {
-                    let list = json::list(line);
-                    list.iter().for_each(|record| reader.record(record));
-                    if list.is_empty() {
-                        continue;
-                    }
-                }
-            }
-            before = line;
-        }
-        reader.facts.is_cut_off = reader.is_open || reader.facts.turns.is_empty();
-        reader.facts
+        reader.stdout(capture.stdout, line_limit);
+        reader.finish()
     }
 }
 
@@ -176,6 +172,8 @@ struct FactsReader {
     /// The numbers of messages and of calls that had begun before this turn.
     messages_before: usize,
     calls_before: usize,
+    /// The number of turns that had ended before this run.
+    turns_before: usize,
     /// True if the turn has begun, so that stdout must not end without its result.
     is_open: bool,
     /// The numbers of messages that had begun when the CLI began another turn before the result of this one.
@@ -199,6 +197,58 @@ struct SaidBlocks {
 }
 
 impl FactsReader {
+    /// Reads the lines of a process's stdout, each of at most `line_limit` bytes.
+    fn stdout(&mut self, stdout: &[u8], line_limit: usize) {
+        let mut before: &[u8] = &[];
+        for line in json::lines(stdout).filter(|line| line.len() <= line_limit) {
+            match json::record_with(line, READ) {
+                Some(record) => {
+                    self.facts.objects += 1;
+                    if record["type"] != "result" || line != before {
+                        self.record(&record);
+                    }
+                }
+                None => {
+                    let list = json::list(line);
+                    list.iter().for_each(|record| self.record(record));
+                    if list.is_empty() {
+                        continue;
+                    }
+                }
+            }
+            before = line;
+        }
+    }
+
+    /// Returns whether the process has a turn without a result.
+    fn is_cut_off(&self) -> bool {
+        self.is_open || self.facts.turns.len() == self.turns_before
+    }
+
+    /// Ends the process, after which another one goes on with the conversation.
+    fn end_run(&mut self) {
+        if self.is_cut_off() {
+            let failure = Some(RecordedFailure::CutOff);
+            self.facts.turns.push(RecordedTurn { failure, ..RecordedTurn::default() });
+        }
+        let facts = std::mem::take(&mut self.facts);
+        let (messages, main_calls) = (facts.messages.len(), self.main_calls);
+        *self = Self {
+            begun_before: messages,
+            main_calls,
+            messages_before: messages,
+            calls_before: facts.calls.len(),
+            turns_before: facts.turns.len(),
+            facts,
+            ..Self::default()
+        };
+    }
+
+    fn finish(mut self) -> Facts {
+        self.facts.is_cut_off = self.is_cut_off();
+        self.facts
+    }
+
     fn record(&mut self, record: &Value) {
         let parent = text(&record["parent_tool_use_id"]).map(str::to_owned);
         match record["type"].as_str().unwrap_or_default() {

@@ -169,6 +169,7 @@ impl Facts {
         let answer = text.filter(|text| !text.is_empty()).or_else(last);
         let ending = match failure {
             _ if result.is_none() => TurnEnding::CutOff,
+            Some(RecordedFailure::CutOff) => TurnEnding::CutOff,
             Some(RecordedFailure::Interrupted) => TurnEnding::Interrupted,
             Some(RecordedFailure::Failed(words)) => TurnEnding::Failed(words.clone()),
             None if answer.as_deref().is_some_and(is_silent) => TurnEnding::Silent,
@@ -345,6 +346,17 @@ impl LazyFacts {
         }
     }
 
+    /// Takes all runs of a cassette, as one conversation.
+    pub fn of_runs(cassette: &Cassette) -> Self {
+        let further = cassette.further.iter().map(|run| &run.stderr[..]);
+        let stderr = std::iter::once(&cassette.stderr[..]).chain(further).collect::<Vec<_>>();
+        Self {
+            stderr: String::from_utf8_lossy(&stderr.concat()).into_owned(),
+            facts: Facts::of_runs(cassette).into(),
+            ..Self::new(&cassette.whole_stdout(), usize::MAX)
+        }
+    }
+
     /// Returns whether these bytes and this limit are those of the facts.
     pub fn is_of(&self, stdout: &[u8], line_limit: usize) -> bool {
         self.line_limit == line_limit && self.stdout == stdout
@@ -490,6 +502,36 @@ mod tests {
         let texts: Vec<&str> = turns[0].segments.iter().map(|it| it.text.as_str()).collect();
         let second = "notes.txt has three lines, and none of them is empty.";
         assert_eq!((texts, facts.has_retractions()), (vec!["I'll count them.", second], true));
+    }
+
+    #[test]
+    fn the_runs_of_a_session_are_one_conversation() {
+        let check = |name: &str, expect: &[(TurnEnding, &str)]| {
+            let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cassettes");
+            let facts = Facts::of_runs(&Cassette::load(&root.join(name)).unwrap());
+            let turns = facts.turn_facts();
+            let answers = turns
+                .iter()
+                .map(|turn| (turn.ending.clone(), turn.answer.as_deref().unwrap_or_default()));
+            assert_eq!(answers.collect::<Vec<_>>(), expect, "{name}");
+            let calls: Vec<usize> = turns.iter().map(|turn| turn.tools.len()).collect();
+            assert_eq!(facts.calls.len(), calls.iter().sum::<usize>(), "{name}: {calls:?}");
+        };
+        let cut_off = |text| (TurnEnding::CutOff, text);
+        let answered = |text| (TurnEnding::Answered, text);
+        check("resume-good/2.1.330", &[answered("Noted: maple."), answered("It was maple.")]);
+        check(
+            "resume-twice/2.1.330",
+            &[
+                cut_off("I'll wait for the build."),
+                answered("We waited for the build; it was not done."),
+                answered("Still not done."),
+            ],
+        );
+        check(
+            "resume-killed-mid-text/1.0.128",
+            &[cut_off("The build is made of four stages, an"), cut_off("")],
+        );
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Chooses the cassette of a turn: the one that the environment names, the next of a queue, the one that a marker in
 //! the prompt names, or the one whose scenario has this prompt.
 //!
-//! A host may end the process and start another one for the same session; then the cassette is cut at a later turn.
+//! A host may end the process and start another one for the same session; then the cassette is cut at a later turn, or a
+//! further run of it is played.
 
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -23,25 +24,27 @@ use super::settings::Settings;
 /// The characters of a prompt that an error quotes.
 const PROMPT: usize = 160;
 
-/// Returns the second run of a cassette, if it has one, because that run resumed the session of the first.
-pub(super) fn resumed(mut cassette: Cassette) -> Cassette {
-    if cassette.further.is_empty() {
-        return cassette;
-    }
-    let run = cassette.further.remove(0);
+/// Returns the run of a cassette with this number, counted from 1, and the bytes of stdout of the runs before it; the
+/// last run if it has fewer.
+pub(super) fn from_run(mut cassette: Cassette, number: usize) -> (Cassette, u64) {
+    let mut runs = std::mem::take(&mut cassette.further);
+    let Some(at) = number.min(runs.len() + 1).checked_sub(2) else { return (cassette, 0) };
+    let left_out =
+        cassette.stdout.len() + runs[..at].iter().map(|run| run.stdout.len()).sum::<usize>();
+    let run = runs.swap_remove(at);
     // The transcript after a run begins with the lines of the runs before it, which another process has written.
-    let before = &cassette.transcript;
+    let before = at.checked_sub(1).map_or(&cassette.transcript, |before| &runs[before].transcript);
     let lines = run.transcript.strip_prefix(&before[..]).unwrap_or(&run.transcript).to_vec();
     cassette.manifest.exit = Some(run.facts.exit);
-    let stdin = Vec::new();
-    Cassette {
+    let cassette = Cassette {
         stdout: run.stdout,
         timeline: run.timeline,
         stderr: run.stderr,
         transcript: lines,
-        stdin,
+        stdin: Vec::new(),
         ..cassette
-    }
+    };
+    (cassette, left_out as u64)
 }
 
 /// The beginning and the end of a marker in a prompt.
@@ -62,11 +65,10 @@ pub(super) fn marker(prompt: &str) -> Option<&str> {
     whole_marker(prompt).map(|marker| marker.split_once('#').map_or(marker, |(name, _)| name))
 }
 
-/// Returns the number of the turn in the last marker of a prompt, such as 2 for `[[clitape:NAME#2]]`; 1 if it names
-/// none.
-fn marked_turn(prompt: &str) -> usize {
-    let turn = whole_marker(prompt).and_then(|marker| marker.split_once('#')?.1.parse().ok());
-    turn.unwrap_or(1)
+/// Returns the number of the turn in the last marker of a prompt, such as 2 for `[[clitape:NAME#2]]`; `None` if it
+/// names none.
+fn marked_turn(prompt: &str) -> Option<usize> {
+    whole_marker(prompt).and_then(|marker| marker.split_once('#')?.1.parse().ok())
 }
 
 /// Returns the text within the last marker of a prompt.
@@ -82,14 +84,14 @@ pub(super) fn names(marker: &str, cassette: &Cassette) -> bool {
         && version.is_none_or(|version| *cassette.version() == *version)
 }
 
-/// Returns the cassette for a prompt, and the number of its turn that comes next. `resumed` is the session that the
-/// process continues.
+/// Returns the cassette for a prompt, and the number of its turn or run that comes next, if that is known. `resumed` is
+/// the session that the process continues.
 pub(super) fn choose(
     settings: &Settings,
     prompt: &str,
     is_live: bool,
     resumed: Option<&str>,
-) -> Result<(Cassette, usize), StandInError> {
+) -> Result<(Cassette, Option<usize>), StandInError> {
     let turn = marked_turn(prompt);
     if let Some(named) = &settings.cassette {
         return Ok((named_cassette(settings, named)?, turn));
@@ -109,11 +111,11 @@ pub(super) fn choose(
 }
 
 /// Returns the cassette that a session of this run has played, and its next turn, if it has one.
-fn of_session(settings: &Settings, session_id: &str) -> Option<(Cassette, usize)> {
+fn of_session(settings: &Settings, session_id: &str) -> Option<(Cassette, Option<usize>)> {
     let PlayedSession { cassette, turns } = played_session(settings.log.as_deref()?, session_id)?;
     let cassette = by_name(settings, &cassette).ok()?;
     let goes_on = !cassette.further.is_empty() || count_messages(&cassette.stdin) > turns;
-    goes_on.then_some((cassette, turns + 1))
+    goes_on.then_some((cassette, Some(turns + 1)))
 }
 
 /// Finds a cassette by its folder or its name.
@@ -332,6 +334,8 @@ fn timeline_from(timeline: &[Tick], first: u64) -> Option<(u64, Vec<Tick>)> {
 mod tests {
     use std::path::Path;
 
+    use clitape_recording::cassette::Exit;
+
     use super::*;
 
     #[test]
@@ -353,6 +357,22 @@ mod tests {
             ["2.1.330", "1.0.128", "2.1.99", "2.1.148"].map(|text| text.parse().unwrap());
         versions.sort_by(CliVersion::by_number);
         assert_eq!(versions, ["1.0.128", "2.1.99", "2.1.148", "2.1.330"]);
+    }
+
+    #[test]
+    fn a_further_run_is_played_by_its_number() {
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        let whole = Cassette::load(&root.join("cassettes/resume-twice/2.1.330")).unwrap();
+        let runs: Vec<Vec<u8>> = whole.outputs().map(<[u8]>::to_vec).collect();
+        for (number, index) in [(0, 0), (1, 0), (2, 1), (3, 2), (4, 2)] {
+            let (run, left_out) = from_run(whole.clone(), number);
+            assert!(run.stdout == runs[index] && run.stdin.is_empty(), "{number}");
+            assert_eq!(left_out, runs[..index].iter().map(|run| run.len() as u64).sum::<u64>());
+            let exit = if index == 0 { Exit::Signal(9) } else { Exit::Code(0) };
+            assert_eq!(run.manifest.exit, Some(exit), "{number}");
+            let lines = run.transcript.iter().filter(|&&byte| byte == b'\n').count();
+            assert!((1..20).contains(&lines), "only those of run {number}: {lines}");
+        }
     }
 
     /// Cuts `live-multi-turn` at a turn, and compares the lines of the host and the results that are left; also checks

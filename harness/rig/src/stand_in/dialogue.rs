@@ -156,6 +156,11 @@ impl Dialogue {
         self.lines.iter().filter(|line| line.role == Role::Result).count()
     }
 
+    /// Returns whether a session began or was resumed.
+    pub(super) fn has_init(&self) -> bool {
+        self.lines.iter().any(|line| line.role == Role::Init)
+    }
+
     /// Returns whether it is a run of one prompt whose end the CLI held back until its background tasks were done.
     pub(super) fn is_held_back(&self) -> bool {
         let inits = self.lines.iter().filter(|line| line.role == Role::Init).count();

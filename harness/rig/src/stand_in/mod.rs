@@ -13,6 +13,7 @@ use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clitape_judge::observation::{MARK, SessionOrigin};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::files;
 use fs_err as fs;
@@ -113,10 +114,37 @@ pub(crate) fn resumed(args: &[String]) -> Option<String> {
     Arguments::parse(args, &CliOptions::of(None), false).resume
 }
 
+/// Returns the conversation with which `claude`, started with the arguments behind its name, goes on.
+pub(crate) fn origin(args: &[String]) -> SessionOrigin {
+    let arguments = Arguments::parse(args, &CliOptions::of(None), false);
+    match arguments.resume {
+        _ if arguments.has("--continue") => SessionOrigin::Folder,
+        Some(id) => SessionOrigin::Resumed { id, of_other: None },
+        None => SessionOrigin::New,
+    }
+}
+
+/// Returns whether a text has more than one marker, because a gateway put earlier messages in front of a prompt.
+pub(crate) fn has_earlier_messages(text: &str) -> bool {
+    text.matches(MARK).count() > 1
+}
+
 /// Returns whether a recording of one prompt can't be played to a host that writes to stdin: for the recorded host, the
 /// CLI held its end back until background tasks were done, which it does not do for a live one.
 pub(crate) fn is_held_back(cassette: &Cassette) -> bool {
-    Dialogue::cut(cassette).is_held_back()
+    let mut runs = runs(cassette);
+    runs.any(|run| Dialogue::cut(&run).is_held_back())
+}
+
+/// Returns the number of a run of a recording that can't be resumed, because the CLI found no session.
+pub(crate) fn lost_session(cassette: &Cassette) -> Option<usize> {
+    let lost = runs(cassette).skip(1).position(|run| !Dialogue::cut(&run).has_init());
+    lost.map(|index| index + 2)
+}
+
+/// Iterates over the runs of a recording, each as a cassette.
+fn runs(cassette: &Cassette) -> impl Iterator<Item = Cassette> {
+    (1..=cassette.further.len() + 1).map(|number| choose::from_run(cassette.clone(), number).0)
 }
 
 /// The name of the program that the stand-in replaces.

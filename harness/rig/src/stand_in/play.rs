@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::adapt::{HostFacts, fresh_uuid, unfit};
 use super::answers;
 use super::arguments::{Arguments, Asks, Form, OutputFormat};
-use super::choose::{self, from_turn};
+use super::choose::{self, from_run, from_turn};
 use super::dialogue::{Dialogue, HostAct, Role};
 use super::lockstep::{LineFit, Next};
 use super::log::Log;
@@ -159,8 +159,10 @@ impl<'a> Player<'a> {
         // A session with nothing but prompts of the host's own has played no recording yet.
         let is_resumed = session.is_some_and(|session| !self.settings.has_own_prompts(session));
         let (cassette, turn) = choose::choose(self.settings, prompt, self.host.is_live, session)?;
-        let cassette = if is_resumed { choose::resumed(cassette) } else { cassette };
-        let (cassette, left_out) = from_turn(cassette, turn);
+        let (cassette, left_out) = match cassette.further.is_empty() {
+            true => from_turn(cassette, turn.unwrap_or(1)),
+            false => from_run(cassette, turn.unwrap_or(if is_resumed { 2 } else { 1 })),
+        };
         self.left_out = left_out;
         let dialogue = Dialogue::cut(&cassette);
         let is_denied = dialogue.denied().next().is_some() && !dialogue.asks_person();
@@ -434,7 +436,8 @@ impl<'a> Player<'a> {
         if !self.host.is_live && self.arguments.output != OutputFormat::StreamJson {
             self.write_now(&answers::one_shot(&running, self.arguments.output))?;
         }
-        self.pause(delay)?;
+        let stay_ms = if has_died || self.host.is_live { 0 } else { self.other_end.0.stay_ms };
+        self.pause(delay + stay_ms)?;
         Err(ProcessEnding::Recorded(exit))
     }
 

@@ -264,7 +264,8 @@ pub enum StandInError {
     Play(String),
     /// `CLITAPE_END` has a value that it does not accept.
     #[error(
-        "CLITAPE_END has `{0}`; write at:BYTES, code:N, signal:N, eof:MS, or several with commas between them"
+        "CLITAPE_END has `{0}`; write at:BYTES, code:N, signal:N, stay:MS, eof:MS, or several with commas between \
+         them"
     )]
     End(String),
     /// The file of a plan has an error.

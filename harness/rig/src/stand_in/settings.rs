@@ -1,7 +1,7 @@
 //! The settings of the stand-in, from the environment: the cassette, the manner of playing, the end, and the log.
 //!
 //! Gateways may start `claude` with an environment of their own, so a file beside the program has the settings of a
-//! run, too. `CLITAPE_END` sets an end that differs from the recorded one: the CLI can end early, with another code, or
+//! run, too. `CLITAPE_END` sets an end that differs from the recorded one: the CLI can end early, late, with another code, or
 //! while a command that it left in the background holds its stdout open.
 
 use std::collections::BTreeMap;
@@ -153,6 +153,8 @@ pub(super) struct OtherEnd {
     at: Option<usize>,
     /// `code:N` or `signal:N`: the exit.
     exit: Option<Exit>,
+    /// `stay:MS`: the time for which the process lives on after its last byte, if it has printed a result.
+    pub(super) stay_ms: u64,
     /// `eof:MS`: the time for which another process holds stdout open after the exit.
     eof_ms: u64,
 }
@@ -169,6 +171,7 @@ impl OtherEnd {
                 ("at", _) => end.at = usize::try_from(number).ok(),
                 ("code", Ok(code @ 0..=255)) => end.exit = Some(Exit::Code(code)),
                 ("signal", Ok(signal @ 1..=64)) => end.exit = Some(Exit::Signal(signal)),
+                ("stay", _) => end.stay_ms = number.into(),
                 ("eof", _) => end.eof_ms = number.into(),
                 _ => return Err(wrong()),
             }
@@ -237,6 +240,7 @@ mod tests {
     #[test]
     fn the_end_is_read_from_words() {
         let end = |text| OtherEnd::parse(Some(text)).map_err(|error| error.to_string());
+        assert_eq!(end("stay:70").unwrap().stay_ms, 70);
         let all = end("at:5,signal:9, eof:30").unwrap();
         assert_eq!((all.cut(0, b"1234"), all.cut(2, b"1234")), (None, Some(3)));
         assert_eq!((all.early(), all.eof_ms), (Exit::Signal(9), 30));
@@ -245,7 +249,10 @@ mod tests {
         assert_eq!(end("code:3").unwrap().instead_of(Some(Exit::Code(0))), Some(Exit::Code(3)));
         for wrong in ["", "at", "at:x", "code:256", "signal:0", "late:3"] {
             let told = end(wrong).unwrap_err();
-            assert!(told.contains("write at:BYTES, code:N, signal:N, eof:MS"), "{wrong}: {told}");
+            assert!(
+                told.contains("write at:BYTES, code:N, signal:N, stay:MS, eof:MS"),
+                "{wrong}: {told}"
+            );
         }
     }
 }

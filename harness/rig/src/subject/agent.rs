@@ -98,6 +98,8 @@ pub(crate) fn drive(
         entries,
         ending,
         turns,
+        sessions: played.sessions,
+        exited_ms: None,
         asks_nobody: false,
         reads,
         bus: None,
@@ -195,7 +197,9 @@ impl AgentDrive<'_> {
     fn act(&mut self, played: &Played) {
         let is_waiting = played.waits_for.is_some() && self.waits_since(played) > LONG_WAIT;
         let job = self.job;
-        let Some(PersonStep { offset, act }) = job.dialogue.steps.get(self.next) else { return };
+        let Some(PersonStep { offset, act, .. }) = job.dialogue.steps.get(self.next) else {
+            return;
+        };
         if *offset > played.printed && !is_waiting {
             self.due_since = None;
             return;

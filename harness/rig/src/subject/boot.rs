@@ -97,6 +97,8 @@ pub(crate) struct Playing {
     pub(crate) in_halves: bool,
     /// The patience with a gateway that does not work.
     pub(crate) patience: Patience,
+    /// The seconds for which a process of one message lives on after its result.
+    pub(crate) lives_on_s: u64,
     /// True if no earlier session can be resumed.
     pub(crate) sessions_are_gone: bool,
 }
@@ -525,6 +527,9 @@ fn own_environment(
     }
     if playing.sessions_are_gone {
         set("CLITAPE_SESSIONS", "gone".into());
+    }
+    if playing.lives_on_s > 0 {
+        set("CLITAPE_END", format!("stay:{}", playing.lives_on_s * 1_000).into());
     }
     if spec.own_prompts {
         set("CLITAPE_OWN_PROMPTS", "answer".into());

@@ -159,6 +159,7 @@ pub fn check(
         printing,
         in_halves: true,
         patience: Patience::Check,
+        lives_on_s: 0,
         sessions_are_gone: false,
     };
     let mut tried = Vec::new();

@@ -97,6 +97,7 @@ struct SubjectFile {
     silence_kept: Option<bool>,
     reasoning_shown: Option<bool>,
     subagents_shown: Option<bool>,
+    sessions_resumed: Option<bool>,
     #[serde(default)]
     scenarios: Vec<ScenarioName>,
     #[serde(default)]
@@ -346,6 +347,7 @@ impl SubjectFile {
             keeps_silence: self.silence_kept.unwrap_or(usual.keeps_silence),
             shows_reasoning: self.reasoning_shown.unwrap_or(usual.shows_reasoning),
             shows_subagents: self.subagents_shown.unwrap_or(usual.shows_subagents),
+            resumes_sessions: self.sessions_resumed.unwrap_or(usual.resumes_sessions),
         }
     }
 
@@ -507,6 +509,7 @@ impl SubjectFile {
             ("starts", self.starts.is_some()),
             ("first", self.first.is_some()),
             ("own_prompts", self.own_prompts.is_some()),
+            ("sessions_resumed", self.sessions_resumed.is_some()),
         ];
         let person = [
             ("folder", self.folder.is_some()),

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use clitape_recording::cassette::Cassette;
 use clitape_recording::scenario::{
-    DeliverySpec, RecordSpec, SayAction, SayStep, SayTrigger, Scenario,
+    DeliverySpec, RecordSpec, Resume, SayAction, SayStep, SayTrigger, Scenario,
 };
 use clitape_recording::wire::{
     ControlResponse, PermissionAnswer, PermissionDecision, RequestKind, WireLine,
@@ -41,6 +41,8 @@ pub(crate) struct PersonStep {
     pub(crate) offset: u64,
     /// The act to do.
     pub(crate) act: Act,
+    /// True if the act is the prompt of a further run, which the person writes once the run before it has ended.
+    pub(crate) begins_run: bool,
 }
 
 /// An act of a person.
@@ -67,7 +69,9 @@ impl PersonDialogue {
         let mut steps = Vec::new();
         for line in &lines {
             match act(line) {
-                Ok(Some(act)) => steps.push(PersonStep { offset: line.offset, act }),
+                Ok(Some(act)) => {
+                    steps.push(PersonStep { offset: line.offset, act, begins_run: false });
+                }
                 Ok(None) => {}
                 Err(what) => impossible = impossible.or(Some(what)),
             }
@@ -81,11 +85,15 @@ impl PersonDialogue {
         if prompt.is_empty() {
             impossible = impossible.or(Some("writes no message"));
         }
-        let results: Vec<Range<u64>> = records(&cassette.stdout)
-            .filter(|(_, record)| record.kind() == "result")
-            .map(|(range, _)| range)
-            .collect();
+        let mut results = results(&cassette.stdout, 0);
         let has_message_during_turn = is_during_turn(&results, &steps);
+        let mut offset = cassette.stdout.len() as u64;
+        for (then, run) in record.then.iter().zip(&cassette.further) {
+            let act = Act::Say(then.prompt.clone());
+            steps.push(PersonStep { offset, act, begins_run: true });
+            results.extend(self::results(&run.stdout, offset));
+            offset += run.stdout.len() as u64;
+        }
         Self { prompt, steps, results, impossible, has_message_during_turn }
     }
 }
@@ -134,6 +142,12 @@ fn records(stdout: &[u8]) -> impl Iterator<Item = (Range<u64>, WireLine)> + '_ {
         end += line.len() as u64;
         Some((start..end, WireLine::read(line)?))
     })
+}
+
+/// Returns the bytes of each result of a run, whose stdout begins at `offset`.
+fn results(stdout: &[u8], offset: u64) -> Vec<Range<u64>> {
+    let results = records(stdout).filter(|(_, record)| record.kind() == "result");
+    results.map(|(range, _)| offset + range.start..offset + range.end).collect()
 }
 
 /// Returns whether a message comes before the result of the turn before it.
@@ -231,8 +245,12 @@ pub enum Misfit {
     HeldBack,
     /// The recording breaks off in its last line, whose end a gateway that keeps the CLI running waits for.
     BreaksOff,
-    /// The scenario runs the CLI several times.
+    /// The scenario runs the CLI several times, and the subject is an agent, whose editor opens a session itself.
     SeveralRuns,
+    /// The CLI resumes a session in a further run, and the gateway resumes none.
+    ResumesNone,
+    /// The CLI found no session to resume in the run with this number.
+    SessionLost(usize),
     /// The scenario sets an option of clitape's own gateway that other gateways do not have.
     OwnGateway(&'static str),
     /// The recorded CLI was started with an argument that a gateway would not give.
@@ -268,7 +286,15 @@ impl fmt::Display for Misfit {
             Self::BreaksOff => f.write_str(
                 "its last line has no end, for which a live host waits as long as the CLI runs",
             ),
-            Self::SeveralRuns => f.write_str("it runs the CLI several times"),
+            Self::SeveralRuns => {
+                f.write_str("it runs the CLI several times, and an editor resumes no session")
+            }
+            Self::ResumesNone => f.write_str(
+                "the CLI resumes a session, and the gateway begins one for each message (sessions_resumed = true)",
+            ),
+            Self::SessionLost(run) => {
+                write!(f, "the CLI finds no session to resume in run {run}, and what comes then is not recorded")
+            }
             Self::OwnGateway(what) => write!(f, "it sets {what} of clitape's own gateway"),
             Self::Argument(argument) => write!(f, "the recorded CLI was started with {argument}"),
             Self::NoPersonCan(what) => {
@@ -309,8 +335,8 @@ pub(crate) fn misfit(
         return Some(Misfit::OwnGateway(what));
     }
     let argv = &cassette.manifest.cli.argv;
-    if !cassette.further.is_empty() {
-        return Some(Misfit::SeveralRuns);
+    if let Some(why) = misfit_of_runs(spec, cassette) {
+        return Some(why);
     }
     let session = argv.iter().find(|argument| SESSION_ARGUMENTS.contains(&argument.as_str()));
     if let Some(argument) = session {
@@ -319,7 +345,9 @@ pub(crate) fn misfit(
     match spec.host {
         HostKind::OneShot if !cassette.stdin.is_empty() => return Some(Misfit::NeedsLiveHost),
         HostKind::Live if stand_in::is_held_back(cassette) => return Some(Misfit::HeldBack),
-        HostKind::Live if !cassette.stdout.ends_with(b"\n") => return Some(Misfit::BreaksOff),
+        HostKind::Live if cassette.outputs().any(|stdout| !stdout.ends_with(b"\n")) => {
+            return Some(Misfit::BreaksOff);
+        }
         HostKind::OneShot | HostKind::Live => {}
     }
     if let Some(what) = dialogue.impossible {
@@ -335,6 +363,20 @@ pub(crate) fn misfit(
         return Some(Misfit::AnswersItself);
     }
     (!spec.writes_during_turn && dialogue.has_message_during_turn).then_some(Misfit::DuringTurn)
+}
+
+/// Returns the reason why a gateway does not get the further runs of a cassette.
+fn misfit_of_runs(spec: &GatewaySpec, cassette: &Cassette) -> Option<Misfit> {
+    const FORK: &str = "--fork-session";
+    match &cassette.further[..] {
+        [] => None,
+        _ if spec.front == Front::Editor => Some(Misfit::SeveralRuns),
+        _ if !spec.traits.resumes_sessions => Some(Misfit::ResumesNone),
+        runs if runs.iter().any(|run| run.facts.resume == Resume::Fork) => {
+            Some(Misfit::Argument(FORK.to_owned()))
+        }
+        _ => stand_in::lost_session(cassette).map(Misfit::SessionLost),
+    }
 }
 
 /// Returns the option of clitape's own gateway that a scenario sets, if it sets one.
@@ -356,6 +398,7 @@ mod tests {
     use clitape_recording::scenario::Workspace;
 
     use super::*;
+    use crate::subject::config::tests::gateway;
 
     fn dialogue(name: &str) -> PersonDialogue {
         let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
@@ -399,6 +442,48 @@ mod tests {
             let found = (dialogue.impossible, dialogue.has_message_during_turn);
             assert_eq!(found, (impossible, during), "{name}");
         }
+    }
+
+    #[test]
+    fn the_prompts_of_further_runs_are_acts_of_the_person() {
+        let dialogue = dialogue("resume-twice/2.1.330");
+        assert_eq!(dialogue.prompt, "Wait for the build.");
+        let said = |text: &str| Act::Say(text.to_owned());
+        assert_eq!(
+            acts("resume-twice/2.1.330"),
+            [said("What happened to the build?"), said("And now?")]
+        );
+        assert!(dialogue.steps.iter().all(|step| step.begins_run));
+        // The first run was killed before its result.
+        let [second, third] = &dialogue.results[..] else { panic!("{:?}", dialogue.results) };
+        assert!(dialogue.steps[0].offset < second.start && second.end < third.start);
+        assert_eq!(dialogue.steps[1].offset, second.end);
+    }
+
+    #[test]
+    fn a_gateway_gets_the_further_runs_that_it_can_resume() {
+        let check = |name: &str, spec: &GatewaySpec, expect: Option<Misfit>| {
+            let workspace = Workspace::at(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")));
+            let cassette = Cassette::load(&workspace.cassettes().join(name)).unwrap();
+            let scenario = workspace.load(name.split_once('/').unwrap().0).unwrap();
+            let dialogue = PersonDialogue::of(&cassette, &scenario.record);
+            assert_eq!(misfit(spec, &scenario, &cassette, &dialogue), expect, "{name}");
+        };
+        let [one_shot, live] = ["", "host = 'live'"].map(gateway);
+        for spec in [&one_shot, &live] {
+            check("resume-good/2.1.330", spec, None);
+            check("resume-killed-mid-tool/1.0.128", spec, None);
+            let fork = Misfit::Argument("--fork-session".to_owned());
+            check("resume-fork/2.1.330", spec, Some(fork));
+            check("resume-unknown-id/2.1.330", spec, Some(Misfit::SessionLost(2)));
+            check("resume-killed-mid-text/1.0.128", spec, Some(Misfit::SessionLost(2)));
+        }
+        check("resume-killed-background/2.1.330", &one_shot, None);
+        check("resume-killed-background/2.1.330", &live, Some(Misfit::HeldBack));
+        let none = gateway("sessions_resumed = false");
+        check("resume-good/2.1.330", &none, Some(Misfit::ResumesNone));
+        let agent = GatewaySpec { front: Front::Editor, ..gateway("") };
+        check("resume-good/2.1.330", &agent, Some(Misfit::SeveralRuns));
     }
 
     #[test]

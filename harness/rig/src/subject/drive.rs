@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use clitape_judge::neighbours::Neighbours;
 use clitape_judge::observation::{
-    InterludeKind, Observation, ObservedEnding, PlayedTurn, SubjectEvent, SubjectTraits,
+    InterludeKind, Observation, ObservedEnding, PlayedTurn, SessionOrigin, SubjectEvent,
+    SubjectTraits, TurnSession,
 };
 use clitape_judge::{Finding, Violation, judge};
 use clitape_recording::cassette::Cassette;
@@ -78,9 +79,9 @@ impl Job {
         format!("{}/{}", self.scenario.name, self.version())
     }
 
-    /// Returns the length of the recorded run in milliseconds.
+    /// Returns the length of the recorded runs in milliseconds.
     pub(crate) fn recorded_ms(&self) -> u64 {
-        self.cassette.timeline.iter().map(|tick| tick.after_ms).sum()
+        self.cassette.runs().flat_map(|run| run.timeline).map(|tick| tick.after_ms).sum()
     }
 }
 
@@ -93,6 +94,10 @@ pub struct DriveResult {
     pub ending: ObservedEnding,
     /// The turns that the stand-in played, on the clock of the entries.
     pub turns: Vec<PlayedTurn>,
+    /// The sessions of these turns.
+    pub sessions: Vec<TurnSession>,
+    /// The time at which the last process of `claude` ended, on the clock of the entries.
+    pub exited_ms: Option<u64>,
     /// True if `claude` asked for no permissions, because it was started without a tool or a host for them.
     pub asks_nobody: bool,
     /// The time at which each line of stdout was printed, as far as they were, on the clock of the entries.
@@ -106,9 +111,17 @@ pub struct DriveResult {
 impl DriveResult {
     /// Creates the result of a cassette that was not played.
     pub(crate) fn nothing(ending: ObservedEnding) -> Self {
-        let (entries, turns, reads) = (Vec::new(), Vec::new(), Vec::new());
-        let (bus, took) = (None, Duration::ZERO);
-        Self { entries, ending, turns, asks_nobody: false, reads, bus, took }
+        Self {
+            entries: Vec::new(),
+            ending,
+            turns: Vec::new(),
+            sessions: Vec::new(),
+            exited_ms: None,
+            asks_nobody: false,
+            reads: Vec::new(),
+            bus: None,
+            took: Duration::ZERO,
+        }
     }
 
     /// Returns the bytes of memory that the result takes.
@@ -142,6 +155,8 @@ pub(crate) struct RunContext<'a> {
     pub(crate) opened: &'a OpenedChats,
     /// The queue through which the runs know of each other.
     pub(crate) queue: RunQueue,
+    /// True if several recordings are played in one chat.
+    pub(crate) shares_chat: bool,
     /// The account of the memory that the gateway makes clitape keep.
     pub(crate) kept: &'a Arc<KeptBytes>,
     /// The interlude at whose beginning a run is left as it is.
@@ -313,22 +328,39 @@ pub(crate) fn drive(
     drive.last_look = None;
     drive.look(watch);
     let played = shared.log().played(&job.name());
-    let (turns, reads) = played.since(drive.begin_ms, &job.cassette.stdout);
+    let (turns, reads) = played.since(drive.begin_ms, &job.cassette.whole_stdout());
     let (bus, ending) = match shared.bus_of(seat.chat) {
         Ok(bus) => (bus.map(|events| events.into_iter().skip(known_events).collect()), ending),
         Err(what) => (None, ObservedEnding::Flooded(what)),
     };
     let asks_nobody = played.asks_nobody(&job.cassette);
     let took = drive.begin.elapsed();
-    Some(DriveResult { entries: drive.entries, ending, turns, asks_nobody, reads, bus, took })
+    let exited_ms = played.exited_at.map(|at| at.saturating_sub(drive.begin_ms));
+    let sessions = match shared.shares_chat {
+        true => played.sessions.into_iter().map(of_one_chat).collect(),
+        false => played.sessions,
+    };
+    let entries = drive.entries;
+    Some(DriveResult { entries, ending, turns, sessions, exited_ms, asks_nobody, reads, bus, took })
+}
+
+/// Returns the session of a turn in a chat in which other recordings are played too.
+fn of_one_chat(session: TurnSession) -> TurnSession {
+    let from = match session.from {
+        SessionOrigin::Resumed { id, .. } => SessionOrigin::Resumed { id, of_other: None },
+        from => from,
+    };
+    TurnSession { from, ..session }
 }
 
 impl Drive<'_> {
     /// Writes a message of the person with the marker by which the stand-in finds its cassette. From the second turn
-    /// on, the marker names the turn, because a gateway may start another process for it.
+    /// on, the marker names the turn, because a gateway may start another process for it. In a recording of several
+    /// runs it names the first one too, because the gateway may resume an earlier session of the chat for it.
     fn say(&mut self, text: &str) {
         self.turn += 1;
-        let turn = if self.turn > 1 { format!("#{}", self.turn) } else { String::new() };
+        let is_named = self.turn > 1 || !self.job.cassette.further.is_empty();
+        let turn = if is_named { format!("#{}", self.turn) } else { String::new() };
         let marked = format!("{text} [[clitape:{}{turn}]]", self.job.name());
         self.write(&self.chat.fill(&self.spec.say).replace("{prompt}", &marked));
     }
@@ -441,6 +473,9 @@ impl Drive<'_> {
             self.due_since = None;
             return;
         };
+        if step.begins_run && !played.turn_ended {
+            return;
+        }
         let since = *self.due_since.get_or_insert_with(Instant::now);
         if since.elapsed() < REACTION {
             return;
@@ -589,6 +624,8 @@ pub(super) fn observation(
     };
     Observation {
         turns: seen.turns.clone(),
+        sessions: seen.sessions.clone(),
+        exited_ms: seen.exited_ms,
         ending: seen.ending.clone(),
         traits: SubjectTraits { lets_claude_ask: !seen.asks_nobody, ..traits },
         bus: seen.bus.clone(),
@@ -604,7 +641,8 @@ pub fn page_of_run(
     seen: &DriveResult,
     findings: &[Finding],
 ) -> String {
-    let reads = seen.reads.iter().zip(job.cassette.stdout.split_inclusive(|&byte| byte == b'\n'));
+    let stdout = job.cassette.whole_stdout();
+    let reads = seen.reads.iter().zip(stdout.split_inclusive(|&byte| byte == b'\n'));
     let read = |(at, line): (&u64, &[u8])| {
         let mut data = Map::new();
         data.insert("bytes".to_owned(), Value::from(line.len()));

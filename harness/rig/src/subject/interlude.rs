@@ -85,7 +85,8 @@ impl InterludeTrial<'_> {
         let opened = OpenedChats::default();
         let context = || {
             let queue = RunQueue::new(1, how.at_once);
-            how.context(&side, &ground, rig, &kept, &opened, queue)
+            let context = how.context(&side, &ground, rig, &kept, &opened, queue);
+            RunContext { shares_chat: true, ..context }
         };
         let seat = persons.seat(0);
         let play = |job: &Job, shared: &RunContext<'_>, seat, faults| {
@@ -127,7 +128,7 @@ impl InterludeTrial<'_> {
             pressed: None,
             left: None,
             resumed: None,
-            sessions: played.session.iter().cloned().collect(),
+            sessions: played.sessions.iter().map(|session| session.id.clone()).collect(),
         };
         let is_down = !self.kind.is_in_turn();
         let gone = self.kind == InterludeKind::SessionGone;

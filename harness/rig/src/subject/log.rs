@@ -9,14 +9,14 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use clitape_judge::observation::{ARGUMENTS_REFUSED, PlayedTurn};
+use clitape_judge::observation::{ARGUMENTS_REFUSED, PlayedTurn, SessionOrigin, TurnSession};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::files;
 use clitape_recording::limits::OutputLimits;
 use serde::Deserialize;
 
 use crate::limits::{Full, Held, KeptBytes};
-use crate::stand_in::{asks_nobody, marked, resumed};
+use crate::stand_in::{asks_nobody, has_earlier_messages, marked, origin, resumed};
 
 /// The bytes that are read at a time.
 const PART: usize = 256 * 1024;
@@ -24,6 +24,8 @@ const PART: usize = 256 * 1024;
 const SENTENCE: usize = 4_096;
 /// The most characters that are kept of the id of a session.
 const SESSION: usize = 64;
+/// The bytes that the session of a turn counts for, beside the name of its cassette.
+const TURN: usize = 3 * SESSION + size_of::<TurnSession>() + 2 * size_of::<String>();
 /// The bytes that a process counts for, beside the name of its cassette.
 const PROCESS: usize = 128;
 /// The bytes that a cassette counts for, beside its name, its turns and its prints.
@@ -47,6 +49,8 @@ pub(crate) struct StandInLog {
     last: Option<u64>,
     /// The time and the sentence of the last refusal by a process without a cassette.
     stray: Option<(u64, String)>,
+    /// The cassette that began each session, by the session's id.
+    owners: HashMap<String, String>,
 }
 
 /// A process in the log.
@@ -62,6 +66,8 @@ struct Process {
     at: u64,
     /// True if it read a line from stdin.
     was_heard: bool,
+    /// True if its last prompt has earlier messages of the person in it.
+    has_earlier: bool,
     /// True if it refused.
     refused: bool,
 }
@@ -83,12 +89,14 @@ pub(crate) struct Played {
     pub(crate) turn_ended: bool,
     /// True once its process has ended.
     pub(crate) exited: bool,
+    /// The time at which it ended, in milliseconds since 1970.
+    pub(crate) exited_at: Option<u64>,
     /// The turns, each with the times of its first and its last byte, in milliseconds since 1970.
     pub(crate) turns: Vec<(u64, Option<u64>)>,
     /// The prints: each time, with the number of bytes up to there, which never falls.
     pub(crate) prints: Arc<Vec<(u64, u64)>>,
-    /// The session of its last turn.
-    pub(crate) session: Option<String>,
+    /// The sessions of its turns, in the same order.
+    pub(crate) sessions: Vec<TurnSession>,
 }
 
 /// A line of the log, with the fields that are used.
@@ -131,6 +139,7 @@ impl StandInLog {
             seen: HashMap::new(),
             last: None,
             stray: None,
+            owners: HashMap::new(),
         }
     }
 
@@ -241,6 +250,7 @@ impl StandInLog {
             let process = Process {
                 arguments: arguments.into(),
                 named: named.map(str::to_owned),
+                has_earlier: arguments.iter().any(|argument| has_earlier_messages(argument)),
                 at,
                 ..Process::default()
             };
@@ -257,6 +267,7 @@ impl StandInLog {
                 let named: String = named.chars().take(SENTENCE).collect();
                 self.held.try_keep(named.len())?;
                 process.named = Some(named);
+                process.has_earlier = has_earlier_messages(text);
             }
         }
         if let ("turn", Some(cassette)) = (name, line.cassette.as_deref()) {
@@ -265,7 +276,8 @@ impl StandInLog {
             let is_first = !self.seen.contains_key(cassette);
             let bytes = usize::from(is_new) * (PROCESS + cassette.len())
                 + usize::from(is_first) * (CASSETTE + cassette.len());
-            self.held.try_keep(bytes + 2 * size_of::<(u64, Option<u64>)>())?;
+            let times = 2 * size_of::<(u64, Option<u64>)>();
+            self.held.try_keep(bytes + times + TURN + cassette.len())?;
             let played = self.seen.entry(cassette.to_owned()).or_default();
             if is_new {
                 process.cassette = Some(cassette.to_owned());
@@ -274,13 +286,27 @@ impl StandInLog {
                 let goes_on = line.left_out > 0;
                 let kept = if goes_on { std::mem::take(played) } else { Played::default() };
                 let starts = if goes_on { kept.starts } else { played.starts };
-                *played = Played { starts: starts + 1, arguments, exited: false, ..kept };
+                let (exited, exited_at) = (false, None);
+                *played = Played { starts: starts + 1, arguments, exited, exited_at, ..kept };
             }
             played.turn_ended = false;
             played.waits_for = None;
             played.turns.push((at, None));
-            let session = line.session_id.as_deref();
-            played.session = session.map(|id| id.chars().take(SESSION).collect());
+            let id = line.session_id.as_deref().unwrap_or_default();
+            let id: String = id.chars().take(SESSION).collect();
+            let from = match is_new {
+                false => SessionOrigin::Process,
+                true if process.has_earlier => SessionOrigin::Prompt,
+                true => match origin(&process.arguments) {
+                    SessionOrigin::Resumed { id, .. } => {
+                        let owner = self.owners.get(&id).filter(|owner| **owner != cassette);
+                        SessionOrigin::Resumed { of_other: owner.cloned(), id }
+                    }
+                    origin => origin,
+                },
+            };
+            self.owners.entry(id.clone()).or_insert_with(|| cassette.to_owned());
+            played.sessions.push(TurnSession { id, from });
             return Ok(());
         }
         let sentence = || {
@@ -323,7 +349,7 @@ impl StandInLog {
             "turn_end" => played.turn_ended = true,
             "refused" => played.refused = Some(sentence()),
             "exit" => {
-                played.exited = true;
+                (played.exited, played.exited_at) = (true, Some(at));
                 played.turn_ended = true;
             }
             _ => {}
@@ -391,8 +417,8 @@ mod tests {
         let turn = "{\"pid\":1,\"event\":\"turn\",\"cassette\":\"a/1.0.0\",\"session_id\":\"s\"}\nno json\n";
         let arguments: Arc<[String]> = ["-p".to_owned()].into();
         let turns = vec![(0, None)];
-        let session = Some("s".to_owned());
-        let played = Played { starts: 1, arguments, turns, session, ..Played::default() };
+        let sessions = vec![TurnSession { id: "s".to_owned(), from: SessionOrigin::New }];
+        let played = Played { starts: 1, arguments, turns, sessions, ..Played::default() };
         assert_eq!(events(turn), played);
         let print = "{\"pid\":2,\"event\":\"print\",\"bytes\":9,\"offset\":0}\n\
                      {\"pid\":1,\"event\":\"print\",\"at\":9,\"bytes\":5,\"offset\":7}\n{\"pid\":1,";
@@ -455,6 +481,43 @@ mod tests {
         check_starts(&[named, turn], None, None, false);
         let refused = check_starts(&[named, refused], Some(sentence), Some(sentence), false);
         assert_eq!(refused.arguments("a/1.0.0").map(<[String]>::len), Some(2));
+    }
+
+    #[test]
+    fn the_session_of_each_turn_is_known() {
+        let process = |pid: u64, arguments: &str| {
+            format!(r#"{{"pid":{pid},"event":"start","argv":["-p"{arguments}],"form":"live"}}"#)
+        };
+        let turn = |pid: u64, cassette: &str, session: &str, left_out: u64| {
+            format!(
+                r#"{{"pid":{pid},"event":"turn","cassette":"{cassette}","session_id":"{session}","left_out":{left_out}}}"#
+            )
+        };
+        let check = |lines: &[String], expect: &[SessionOrigin]| {
+            let before = [
+                process(1, ""),
+                turn(1, "b/1.0.0", "x", 0),
+                process(2, ""),
+                turn(2, "a/1.0.0", "s", 0),
+            ];
+            let text = [&before[..], lines].concat().join("\n") + "\n";
+            let log = check_starts(&text.lines().collect::<Vec<_>>(), None, None, false);
+            let sessions = log.played("a/1.0.0").sessions;
+            let origins: Vec<_> =
+                sessions.into_iter().skip(1).map(|session| session.from).collect();
+            assert_eq!(origins, expect, "{lines:?}");
+        };
+        let resumed = |id: &str, of_other: Option<&str>| SessionOrigin::Resumed {
+            id: id.to_owned(),
+            of_other: of_other.map(str::to_owned),
+        };
+        check(&[turn(2, "a/1.0.0", "s", 9)], &[SessionOrigin::Process]);
+        let next = |arguments: &str| [process(3, arguments), turn(3, "a/1.0.0", "t", 9)];
+        check(&next(""), &[SessionOrigin::New]);
+        check(&next(r#","--resume","s""#), &[resumed("s", None)]);
+        check(&next(r#","--resume","x""#), &[resumed("x", Some("b/1.0.0"))]);
+        check(&next(r#","-c""#), &[SessionOrigin::Folder]);
+        check(&next(r#","A [[clitape:a#1]] B [[clitape:a#2]]""#), &[SessionOrigin::Prompt]);
     }
 
     #[test]

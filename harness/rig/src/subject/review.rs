@@ -407,7 +407,7 @@ mod tests {
         ("reach", "reach = 'proxy'", "reach = 'address'"),
     ];
     /// The settings that do not change what runs: limits, judged promises, and the choice of recordings.
-    const RUNS_NOTHING: [(&str, &str); 21] = [
+    const RUNS_NOTHING: [(&str, &str); 22] = [
         ("own_prompts", "own_prompts = true"),
         ("idle_s", "idle_s = 9"),
         ("within_s", "within_s = 9"),
@@ -424,6 +424,7 @@ mod tests {
         ("silence_kept", "silence_kept = true"),
         ("reasoning_shown", "reasoning_shown = true"),
         ("subagents_shown", "subagents_shown = true"),
+        ("sessions_resumed", "sessions_resumed = false"),
         ("scenarios", "scenarios = ['a']"),
         ("except", "except = { a = 'b' }"),
         ("known", "known = 'a'"),

@@ -26,7 +26,7 @@ use super::patience::{Patience, STILL, Stillness};
 use super::persons::{OpenedChats, Persons, Seat};
 use super::prepare::{Prepared, RigHost};
 use super::queue::RunQueue;
-use super::spec::{AtOnce, ChatKind, ChatReach, Chats, GatewaySpec, Starts};
+use super::spec::{AtOnce, ChatReach, GatewaySpec, Starts};
 use crate::chat_server::Faults;
 use crate::limits::{KeptBytes, entry_bytes};
 use crate::reach::{Refused, refused_host};
@@ -162,6 +162,7 @@ impl<'a> Play<'a> {
             limits: rig.limits,
             opened,
             queue,
+            shares_chat: self.spec.writers.share_chat(),
             kept,
             until: None,
             is_cut: AtomicBool::new(false),
@@ -260,8 +261,8 @@ impl CassetteQueue<'_> {
     ) -> Result<(), SubjectError> {
         let (spec, faults) = (how.spec, how.faults);
         let writers = &spec.writers;
-        // Recordings that share a chat, or a group by its topics, are played one after another.
-        let shares_chat = writers.chats == Chats::One || writers.chat == ChatKind::Topic;
+        // Recordings that share a chat are played one after another.
+        let shares_chat = writers.share_chat();
         let at_once = if shares_chat { AtOnce::fixed(1) } else { how.at_once };
         let one =
             |index: Option<usize>| (index.into_iter().collect::<VecDeque<_>>(), AtOnce::fixed(1));

@@ -183,6 +183,13 @@ pub struct Writers {
     pub first: Vec<FirstStep>,
 }
 
+impl Writers {
+    /// Returns whether the recordings share a chat, or a group by its topics.
+    pub(crate) fn share_chat(&self) -> bool {
+        self.chats == Chats::One || self.chat == ChatKind::Topic
+    }
+}
+
 /// The `chats` of a gateway: the chat of each recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -539,6 +546,8 @@ pub struct Conditions {
     pub whole_lines: bool,
     /// The calls of each chat that fail.
     pub faults: Faults,
+    /// The seconds for which a `claude` of one message lives on after its result.
+    pub lives_on_s: u64,
     /// The interlude in the midst of each recording.
     pub interlude: Option<InterludeKind>,
 }
@@ -563,8 +572,9 @@ impl Conditions {
             InterludeKind::SecondMessage => format!("--{kind}"),
             restart => format!("--restart {restart}"),
         });
+        let lives_on = (self.lives_on_s > 0).then(|| format!("--lives-on {}", self.lives_on_s));
         let printing = self.printing.argument().into_iter();
-        let arguments = printing.chain(whole).chain(faults).chain(interlude);
+        let arguments = printing.chain(whole).chain(faults).chain(lives_on).chain(interlude);
         arguments.map(|argument| format!(" {argument}")).collect()
     }
 }
@@ -610,6 +620,8 @@ mod tests {
         check(Printing::Paced(200), faults, " --pace 200 --chat-faults sendMessage:2:lost-reply");
         let faults = Faults::Seeded { seed: 7, percent: 20 };
         check(Printing::Seeded(3), faults, " --seed 3 --chat-seed 7 --chat-rate 20");
+        let late = Conditions { lives_on_s: 9, ..Conditions::default() };
+        assert_eq!(late.arguments(), " --lives-on 9");
         let whole = Conditions { whole_lines: true, ..Conditions::default() };
         assert_eq!(whole.arguments(), " --whole-lines");
         assert_eq!(Printing::Paced(200).play(true), "pace:200,halves");

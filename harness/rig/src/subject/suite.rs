@@ -35,7 +35,9 @@ use super::interlude::InterludeTrial;
 use super::patience::Patience;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{InVain, Play, RunEvent, play};
-use super::spec::{AtOnce, Chats, Conditions, Front, GatewaySpec, NamedGateway, Printing, Starts};
+use super::spec::{
+    AtOnce, Chats, Conditions, Front, GatewaySpec, HostKind, NamedGateway, Printing, Starts,
+};
 use crate::chat_server::Faults;
 use crate::limits::KeptBytes;
 
@@ -45,6 +47,8 @@ const CONTEXT: usize = 6;
 pub(super) const TRIED: [&str; 3] = ["plain-text", "three-tools-live", "three-tools"];
 /// The seconds that the chat server asks to wait at a result.
 const WAIT_AT_RESULT_S: u64 = 3;
+/// The seconds for which `claude` lives on after a result, longer than a gateway that answers at the result takes.
+const LIVES_ON_S: u64 = 8;
 /// The most characters of a message in a finding.
 const MESSAGE_WIDTH: usize = 160;
 
@@ -101,7 +105,9 @@ fn job(
     let name = format!("{}/{version}", scenario.name);
     Ok(match misfit(spec, &scenario, &cassette, &dialogue) {
         Some(why) => Err(LeftOut { name, why: why.to_string() }),
-        None => Ok(Job { facts: Arc::new(LazyFacts::of(&cassette)), scenario, cassette, dialogue }),
+        None => {
+            Ok(Job { facts: Arc::new(LazyFacts::of_runs(&cassette)), scenario, cassette, dialogue })
+        }
     })
 }
 
@@ -112,8 +118,8 @@ pub struct GatewaySubject<'a> {
     rig: RigHost<'a>,
     /// True to play the scenarios even if the gateway's `scenarios` leave them out.
     force: bool,
-    /// True to play one cassette once more, whose final message has to wait.
-    waits_at_result: bool,
+    /// True to play one cassette once more under harsh conditions.
+    is_played_harshly: bool,
     /// Called with each event of the gateway's first round.
     watch: Option<&'a mut dyn FnMut(RunEvent<'_>)>,
     /// The part of the result that belongs to the run as a whole; `None` before the gateway was started.
@@ -126,8 +132,8 @@ impl<'a> GatewaySubject<'a> {
     /// Takes a gateway that is played under these conditions.
     pub fn new(gateway: NamedGateway<'a>, conditions: &'a Conditions, rig: RigHost<'a>) -> Self {
         let (watch, whole, played) = (None, None, Vec::new());
-        let (force, waits_at_result) = (false, false);
-        Self { gateway, conditions, rig, force, waits_at_result, watch, whole, played }
+        let (force, is_played_harshly) = (false, false);
+        Self { gateway, conditions, rig, force, is_played_harshly, watch, whole, played }
     }
 
     /// Calls `watch` with each event of the gateway's first round.
@@ -136,12 +142,23 @@ impl<'a> GatewaySubject<'a> {
         self
     }
 
-    /// Plays one cassette once more: the chat server answers the first call after the result with a 429, so that the
-    /// final message has to wait. Faults that the caller asks for take its place.
-    pub fn with_wait_at_result(mut self) -> Self {
+    /// Plays one cassette once more under conditions that every gateway meets. Faults that the caller asks for take their
+    /// place.
+    pub fn with_harsh_conditions(mut self) -> Self {
         let is_asked = self.conditions.faults != Faults::None;
-        self.waits_at_result = !is_asked && self.gateway.spec.front == Front::Chat;
+        self.is_played_harshly = !is_asked && self.gateway.spec.front == Front::Chat;
         self
+    }
+
+    /// Returns the conditions under which one cassette is played once more, each with its words: the first call after the
+    /// result gets a 429, so that the final message has to wait, and a `claude` of one message lives on after it.
+    fn harsh(&self) -> Vec<(Conditions, &'static str)> {
+        let faults = Faults::at_first_result(WAIT_AT_RESULT_S);
+        let waiting = Conditions { faults, ..self.conditions.clone() };
+        let late = Conditions { lives_on_s: LIVES_ON_S, ..self.conditions.clone() };
+        let is_one_shot = self.gateway.spec.host == HostKind::OneShot;
+        let late = is_one_shot.then_some((late, "a `claude` that lives on after its result"));
+        [(waiting, "a 429 at its result")].into_iter().chain(late).collect()
     }
 
     /// Returns the sentence about what other options of `clitape test` would try; `None` for a run that is watched.
@@ -149,12 +166,18 @@ impl<'a> GatewaySubject<'a> {
         if self.watch.is_some() {
             return None;
         }
-        let Conditions { printing, faults, interlude, .. } = self.conditions;
-        let is_chat = self.gateway.spec.front == Front::Chat;
+        let Conditions { printing, faults, lives_on_s, interlude, .. } = self.conditions;
+        let GatewaySpec { front, host, .. } = self.gateway.spec;
+        let is_chat = *front == Front::Chat;
+        let is_one_shot = is_chat && *host == HostKind::OneShot;
         let has_no_plans = options.seeds.is_none() && *printing == Printing::Recorded;
         let untried = [
             ("output that is cut and delayed at random (`--plans 4`)", has_no_plans),
             ("calls of the chat that fail (`--chat-seed 7`)", is_chat && *faults == Faults::None),
+            (
+                "a `claude` that lives on after its result (`--lives-on 8`)",
+                is_one_shot && *lives_on_s == 0 && !self.is_played_harshly,
+            ),
             ("a restart (`--restart mid-turn`)", is_chat && interlude.is_none()),
             ("a second message in a turn (`--second-message`)", is_chat && interlude.is_none()),
         ];
@@ -167,7 +190,7 @@ impl<'a> GatewaySubject<'a> {
 
     /// Returns the index of the cassette that is played once more.
     fn again(&self, jobs: &[Job]) -> Option<usize> {
-        jobs.iter().rposition(|job| self.waits_at_result && ends_with_answer(job))
+        jobs.iter().rposition(|job| self.is_played_harshly && ends_with_answer(job))
     }
 
     /// Plays also the scenarios that the gateway's `scenarios` leave out.
@@ -232,6 +255,7 @@ impl Subject for GatewaySubject<'_> {
             printing,
             in_halves: !conditions.whole_lines,
             patience: Patience::Limits,
+            lives_on_s: conditions.lives_on_s,
             sessions_are_gone: false,
         };
         let recorded = playing(conditions.printing);
@@ -278,19 +302,7 @@ impl Subject for GatewaySubject<'_> {
         let seeds = trials.seeds();
         if seen.iter().all(Option::is_some) {
             let kept = seen.iter().flatten().map(DriveResult::bytes).sum();
-            if let Some(index) = trials.again {
-                let job = &jobs[index];
-                let step = format!("{} once more, with a 429 at its result", job.name());
-                let _ = tell(TrialEvent::Step(&step).into());
-                let faults = Faults::at_first_result(WAIT_AT_RESULT_S);
-                let waiting = Conditions { faults, ..conditions.clone() };
-                let how = Play { faults: &waiting.faults, kept, ..how };
-                let one = std::slice::from_ref(job);
-                let again = play(one, how, rig, &mut |event| trials.note_in_vain(&event));
-                for again in trials.unless_failed(again)?.iter().flatten() {
-                    trials.add_wait(index, &waiting, again);
-                }
-            }
+            trials.play_once_more(&self.harsh(), Play { kept, ..how }, tell)?;
             for (number, seed) in (1..).zip(seeds.each()) {
                 let step = format!("plan {number} of {}, seed {seed}", seeds.count);
                 let _ = tell(TrialEvent::Step(&step).into());
@@ -377,7 +389,7 @@ struct GatewayTrials<'a> {
     account: KeptBytes,
     /// The words of all cassettes; `None` if they are no conversations of their own.
     words: Option<Arc<RunWords>>,
-    /// The index of the cassette that is played once more, with a wait at its result.
+    /// The index of the cassette that is played once more.
     again: Option<usize>,
     /// The results of the cassettes, which wait for those of the plans or of a further run.
     checks: Vec<Option<CheckRun>>,
@@ -450,8 +462,8 @@ impl GatewayTrials<'_> {
             return Ok(());
         }
         let (spec, conditions) = (self.gateway.spec, self.conditions);
-        let place = FindingPlace { gateway: self.gateway, job, rig: self.rig, conditions };
         let index = self.jobs.iter().position(|one| std::ptr::eq(one, job));
+        let place = FindingPlace { gateway: self.gateway, job, rig: self.rig, conditions };
         let neighbours = index.and_then(|index| Some(self.words.as_ref()?.around(index)));
         let found = violations(job, seen, self.traits, spec.front, neighbours);
         let (mut findings, notes) = place.mark(&mut self.known, found, &seen.entries);
@@ -513,16 +525,41 @@ impl GatewayTrials<'_> {
         }
     }
 
-    /// Adds the findings of a run whose final message had to wait, if those of the run before it are others.
-    fn add_wait(&mut self, index: usize, conditions: &Conditions, seen: &DriveResult) {
+    /// Plays one cassette once more under each of these conditions, which come with their words.
+    fn play_once_more(
+        &mut self,
+        harsh: &[(Conditions, &str)],
+        how: Play<'_>,
+        tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
+    ) -> Result<(), SubjectError> {
+        let (jobs, rig) = (self.jobs, self.rig);
+        let Some(index) = self.again else { return Ok(()) };
+        for (conditions, words) in harsh {
+            let step = format!("{} once more, with {words}", jobs[index].name());
+            let _ = tell(TrialEvent::Step(&step).into());
+            let playing = &Playing { lives_on_s: conditions.lives_on_s, ..how.playing.clone() };
+            let how = Play { playing, faults: &conditions.faults, ..how };
+            let one = std::slice::from_ref(&jobs[index]);
+            let again = play(one, how, rig, &mut |event| self.note_in_vain(&event));
+            for again in self.unless_failed(again)?.iter().flatten() {
+                self.add_again(index, conditions, again);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the findings of a run under other conditions, if those of the run before it are others.
+    fn add_again(&mut self, index: usize, conditions: &Conditions, seen: &DriveResult) {
         let (job, Some(check)) = (&self.jobs[index], &mut self.checks[index]) else { return };
-        if !seen.entries.iter().any(|entry| entry.wait_s().is_some()) {
+        let is_put_off = seen.entries.iter().any(|entry| entry.wait_s().is_some());
+        if conditions.faults != Faults::None && !is_put_off {
             let name = job.name();
             self.notes
                 .push(format!("not tried: a 429 at the result of {name}: no call came after it"));
         }
-        let place = FindingPlace { gateway: self.gateway, job, rig: self.rig, conditions };
-        let mut found = violations(job, seen, self.traits, self.gateway.spec.front, None);
+        let (gateway, rig) = (self.gateway, self.rig);
+        let place = FindingPlace { gateway, job, rig, conditions };
+        let mut found = violations(job, seen, self.traits, gateway.spec.front, None);
         found.retain(|found| {
             !check.findings.iter().any(|known| known.id == FindingId::Known(found.kind))
         });
@@ -543,7 +580,8 @@ impl GatewayTrials<'_> {
         for (index, job) in self.jobs.iter().enumerate() {
             let Some(check) = &mut self.checks[index] else { continue };
             let (Some(seen), Some(planned)) = (&seen[index], &planned[index]) else { continue };
-            let place = FindingPlace { gateway: self.gateway, job, rig: self.rig, conditions };
+            let (gateway, rig) = (self.gateway, self.rig);
+            let place = FindingPlace { gateway, job, rig, conditions };
             check.findings.extend(place.under_plan(seed, seen, planned));
             check.took = check.took.map(|took| took + planned.took);
         }

@@ -9,7 +9,9 @@ mod bus;
 mod drafts;
 mod failures;
 mod grows;
+mod late;
 mod sent_once;
+mod sessions;
 
 /// The answer of `three-tools`.
 const ANSWER: &str =

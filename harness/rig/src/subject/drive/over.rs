@@ -68,7 +68,7 @@ impl Drive<'_> {
     /// Returns whether a person has read everything that must come.
     fn is_complete(&self) -> bool {
         let played = self.shared.log().played(&self.job.name());
-        let (turns, _) = played.since(self.begin_ms, &self.job.cassette.stdout);
+        let (turns, _) = played.since(self.begin_ms, &[]);
         let seen = Observation::of_chat(self.job.facts.clone(), self.entries.clone());
         let found = judge(&Observation { turns, traits: self.spec.traits, ..seen });
         !found.iter().any(|violation| MAY_COME.contains(&violation.kind))
