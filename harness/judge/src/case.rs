@@ -24,7 +24,7 @@ use crate::observation::{
 use crate::words::{FEW_LETTERS, Piece, contains, count, letters, pieces};
 
 /// The kinds of the person's acts.
-pub(crate) const PERSON: [&str; 3] = ["(user)", "(press)", "(stop)"];
+pub(crate) const PERSON: [&str; 4] = ["(user)", "(press)", "(edit)", "(stop)"];
 
 /// An observation with what follows from it, which is computed when a rule first asks.
 #[derive(Debug, Clone, Copy)]

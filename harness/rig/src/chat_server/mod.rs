@@ -55,7 +55,7 @@ use tokio::task::JoinSet;
 
 pub use connections::Serve;
 pub use faults::{CallFault, CallFaultError, ConnectionFault, Faults, ListedFault, PaceLimits};
-pub use person::{PersonError, PressTarget};
+pub use person::{PersonError, PersonText, PressTarget};
 pub use settings::{
     BOT_API, ChatServerSettings, MOST_STEPS, PersonScript, SCRIPT_CHAT, ScriptError,
 };
@@ -228,7 +228,7 @@ impl ChatServer {
     ///
     /// [`PersonError`] if there are too many chats or messages, or if the text is empty.
     pub fn say(&self, chat: i64, text: &str) -> Result<i64, PersonError> {
-        self.shared.change(|state| person::say(state, chat, None, text))
+        self.shared.change(|state| person::say(state, chat, PersonText::of(text, None)))
     }
 
     /// Writes a message as the person in a topic, like [`say`](Self::say).
@@ -237,7 +237,25 @@ impl ChatServer {
     ///
     /// Those of [`say`](Self::say).
     pub fn say_in_topic(&self, chat: i64, topic: i64, text: &str) -> Result<i64, PersonError> {
-        self.shared.change(|state| person::say(state, chat, Some(topic), text))
+        self.shared.change(|state| person::say(state, chat, PersonText::of(text, Some(topic))))
+    }
+
+    /// Writes a message as the person, like [`say`](Self::say): a reply, or an album with a caption.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`say`](Self::say), and one if the message that is answered does not exist.
+    pub fn write(&self, chat: i64, written: PersonText<'_>) -> Result<i64, PersonError> {
+        self.shared.change(|state| person::say(state, chat, written))
+    }
+
+    /// Edits the person's message with this number in its chat, from 1, as the person.
+    ///
+    /// # Errors
+    ///
+    /// [`PersonError`] if the person has no such message, or if the chat is full.
+    pub fn edit(&self, chat: i64, message: i64, text: &str) -> Result<(), PersonError> {
+        self.shared.change(|state| person::edit(state, chat, message, text))
     }
 
     /// Presses the button with this label as the person.
@@ -328,7 +346,7 @@ impl ChatServer {
     ///
     /// `at` is the milliseconds from the person's first message in the chat to the arrival of a call; `took_ms` in the
     /// data is the time until its answer, and is missing while the call is under way. The person's acts are the kinds
-    /// `(user)`, `(press)` and `(stop)`. Messages have their numbers in the chat, from 1, because the ids of the Bot API count
+    /// `(user)`, `(edit)`, `(press)` and `(stop)`. Messages have their numbers in the chat, from 1, because the ids of the Bot API count
     /// the messages of all chats, and would differ from run to run.
     pub fn entries(&self, chat: i64) -> Vec<Entry> {
         self.entries_after(chat, 0)

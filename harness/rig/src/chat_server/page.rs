@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::call::answer;
-use super::person::{self, PersonError, PressTarget};
+use super::person::{self, PersonError, PersonText, PressTarget};
 use super::state::{BotChat, ChatDraft, Message, Shared};
 use super::wire::{Params, WORD, cut};
 
@@ -336,7 +336,8 @@ pub(super) async fn say(
     match read::<SayBody>(&shared, &headers, body).await {
         Err(response) => response,
         Ok(SayBody { chat, text, topic }) => {
-            let said = shared.change(|state| person::say(state, chat, topic, &text));
+            let said =
+                shared.change(|state| person::say(state, chat, PersonText::of(&text, topic)));
             acted(said.map(|id| json!({ "message_id": id })))
         }
     }

@@ -58,18 +58,47 @@ pub enum PersonError {
     NoData(String),
 }
 
-/// Writes a message as the person and returns its id.
+/// A message that a person writes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PersonText<'t> {
+    /// The text, or the caption of an album.
+    pub text: &'t str,
+    /// The topic of the chat, if it is written in one.
+    pub topic: Option<i64>,
+    /// The number in its chat, from 1, of the message that it answers.
+    pub reply_to: Option<i64>,
+    /// The number of photos in the album; 0 for a text alone. Each photo is a message, and the first has the caption.
+    pub photos: usize,
+}
+
+impl<'t> PersonText<'t> {
+    /// Makes a text in a topic, or in none.
+    pub fn of(text: &'t str, topic: Option<i64>) -> Self {
+        Self { text, topic, ..Self::default() }
+    }
+}
+
+/// The photo that a person sends, a white dot.
+const PHOTO: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0\x3a\x7e\x9b\x55\0\0\0\nIDAT\x78\x9c\
+    \x63\xf8\x0f\0\x01\x01\x01\0\xb1\x38\xf6\x14\0\0\0\0IEND\xae\x42\x60\x82";
+/// The most photos of an album.
+const MOST_PHOTOS: usize = 10;
+
+/// Writes a message as the person and returns its id, that of the first one for an album.
 pub(super) fn say(
     state: &mut ServerState,
     id: i64,
-    topic: Option<i64>,
-    text: &str,
+    written: PersonText<'_>,
 ) -> Result<i64, PersonError> {
+    let PersonText { text, topic, reply_to, photos } = written;
     if id == 0 {
         return Err(PersonError::Wrong("a chat has no number 0; a group's number is negative"));
     }
     if text.trim().is_empty() {
         return Err(PersonError::Wrong("the text is empty; nobody can send it"));
+    }
+    if photos > MOST_PHOTOS {
+        return Err(PersonError::Wrong("an album has ten photos at most"));
     }
     let (now, username) = (state.now(), state.bot.username.clone());
     let bot = state.bot.clone();
@@ -77,8 +106,12 @@ pub(super) fn say(
     let full = |error: ApiError| PersonError::Full(id, error.description);
     // The message, its entry and its update are copies of the text.
     let mut held = Held::of(&state.kept);
-    held.try_keep(ACT + 4 * text.len()).map_err(|error| full(error.into()))?;
-    let message_id = state.last_message + 1;
+    held.try_keep(ACT * photos.max(1) + 4 * text.len()).map_err(|error| full(error.into()))?;
+    let mut files = Vec::new();
+    for _ in 0..photos {
+        files.push(photo(&state.files.keep("photo.png", PHOTO).map_err(full)?));
+    }
+    let first_id = state.last_message + 1;
     let chat = state.open(id).ok_or(PersonError::TooManyChats(limits.chats))?;
     chat.check_entries(&limits).map_err(full)?;
     chat.check_messages(&limits).map_err(full)?;
@@ -91,32 +124,94 @@ pub(super) fn say(
             ));
         }
     }
-    let message = Message {
-        id: message_id,
-        date: unix_s(),
-        text: text.to_owned(),
-        source: text.to_owned(),
-        entities: entities(text, &username),
-        topic,
+    let answered = match reply_to {
+        Some(number) => Some(chat.id_of(number).ok_or_else(|| no_message(id, number))?),
         // A message in a topic answers the message with which the topic begins.
-        reply_to: topic.filter(|topic| chat.messages().contains_key(topic)),
-        ..Message::default()
+        None => topic.filter(|topic| chat.messages().contains_key(topic)),
     };
-    let json = chat.message_json(&message, &bot);
-    chat.put(message);
+    let mut updates = Vec::new();
+    let files = files.into_iter().map(Some).chain((photos == 0).then_some(None));
+    for (message_id, file) in (first_id..).zip(files) {
+        let text = if message_id == first_id { text } else { "" };
+        let message = Message {
+            id: message_id,
+            date: unix_s(),
+            text: text.to_owned(),
+            source: text.to_owned(),
+            entities: entities(text, &username),
+            topic,
+            reply_to: answered,
+            group: (photos > 1).then_some(first_id),
+            file: file.map(|file| ("photo", file)),
+            ..Message::default()
+        };
+        updates.push((message_id, chat.message_json(&message, &bot)));
+        chat.put(message);
+    }
     chat.said_at.get_or_insert(now);
     let mut data = Map::new();
     data.insert("text".into(), text.into());
-    data.insert("user_message_id".into(), message_id.into());
-    if let Some(topic) = topic {
-        data.insert("topic".into(), topic.into());
+    data.insert("user_message_id".into(), first_id.into());
+    let further = [("topic", topic), ("reply_to", answered.filter(|_| reply_to.is_some()))];
+    let further = further.into_iter().filter_map(|(name, id)| Some((name, Value::from(id?))));
+    data.extend(further.map(|(name, value)| (name.to_owned(), value)));
+    if photos > 0 {
+        data.insert("photos".into(), photos.into());
     }
     chat.count_from_one(&mut data);
     chat.enter(now, "(user)", data);
-    state.last_message = message_id;
-    state.update("message", json);
+    for (message_id, json) in updates {
+        state.last_message = message_id;
+        state.update("message", json);
+    }
     state.note(&format!("chat {id} (user) {:?}", cut(text, LINE)));
-    Ok(message_id)
+    Ok(first_id)
+}
+
+/// Returns the sizes of a photo that is stored under this id, as the Bot API has them.
+fn photo(file_id: &str) -> Value {
+    let unique = format!("unique-{file_id}");
+    json!([{ "file_id": file_id, "file_unique_id": unique, "file_size": PHOTO.len(), "width": 1, "height": 1 }])
+}
+
+fn no_message(chat: i64, number: i64) -> PersonError {
+    PersonError::NoMessage { chat, message: number.to_string() }
+}
+
+/// Edits the person's message with this number in its chat.
+pub(super) fn edit(
+    state: &mut ServerState,
+    id: i64,
+    number: i64,
+    text: &str,
+) -> Result<(), PersonError> {
+    let (now, limits) = (state.now(), state.settings.limits);
+    let (bot, username) = (state.bot.clone(), state.bot.username.clone());
+    let full = |error: ApiError| PersonError::Full(id, error.description);
+    let mut held = Held::of(&state.kept);
+    held.try_keep(ACT + 4 * text.len()).map_err(|error| full(error.into()))?;
+    let chat = state.chats.get_mut(&id).ok_or(PersonError::NoChat(id))?;
+    chat.check_entries(&limits).map_err(full)?;
+    let known = chat.id_of(number).and_then(|id| chat.messages().get(&id));
+    let known = known.filter(|message| !message.is_bot);
+    let known = known.ok_or_else(|| no_message(id, number))?;
+    let message = Message {
+        edited: Some(unix_s()),
+        text: text.to_owned(),
+        source: text.to_owned(),
+        entities: entities(text, &username),
+        ..known.clone()
+    };
+    let json = chat.message_json(&message, &bot);
+    let mut data = Map::new();
+    data.insert("text".into(), text.into());
+    data.insert("user_message_id".into(), message.id.into());
+    chat.put(message);
+    chat.count_from_one(&mut data);
+    chat.enter(now, "(edit)", data);
+    state.update("edited_message", json);
+    state.note(&format!("chat {id} (edit) {:?}", cut(text, LINE)));
+    Ok(())
 }
 
 /// Returns the entities that Telegram finds in a person's text: commands, and mentions of the bot.
@@ -280,7 +375,7 @@ pub(super) async fn play_script(shared: Arc<Shared>, script: PersonScript) {
         }
         sleep(Duration::from_millis(step.after_ms)).await;
         let done = shared.change(|state| match (&step.say, &step.press) {
-            (Some(text), _) => say(state, chat, step.topic, text).map(|_| ()),
+            (Some(text), _) => say(state, chat, PersonText::of(text, step.topic)).map(|_| ()),
             (None, Some(label)) => press(state, chat, PressTarget::Last, label),
             (None, None) => stop(state, chat, step.topic),
         });

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use clitape_rig::chat_server::PersonScript;
+use clitape_rig::chat_server::{PersonScript, PersonText};
 use serde_json::{Value, json};
 
 use crate::client::{request, result, started};
@@ -44,6 +44,40 @@ fn a_person_acts_by_http() {
     for (path, status) in [("/person/chat?chat=1", 404), ("/person/chat", 400)] {
         assert_eq!(request(&server.url(), "GET", path, &[], b"").unwrap().status, status);
     }
+}
+
+#[test]
+fn a_person_sends_an_album_a_reply_and_an_edit() {
+    let server = started(|_| {});
+    let updates = || result(&server, "getUpdates", &json!({ "offset": 0 }));
+    let album = PersonText { photos: 2, ..PersonText::of("Compare them.", None) };
+    let first = server.write(9, album).unwrap();
+    let sent = result(&server, "sendMessage", &json!({ "chat_id": 9, "text": "They differ." }));
+    let reply = PersonText { reply_to: Some(3), ..PersonText::of("How?", None) };
+    server.write(9, reply).unwrap();
+    server.edit(9, 1, "Compare them, please.").unwrap();
+    let updates = updates();
+    // The first update is of the chat with which each server begins.
+    let [one, other, reply, edit] = [1, 2, 3, 4].map(|at| &updates[at]);
+    assert_eq!(one["message"]["message_id"], first);
+    assert_eq!(one["message"]["caption"], "Compare them.");
+    let group = &one["message"]["media_group_id"];
+    assert!(group.is_string() && *group == other["message"]["media_group_id"], "{other}");
+    assert!(other["message"].get("caption").is_none(), "{other}");
+    for photo in [one, other] {
+        let id = &photo["message"]["photo"][0]["file_id"];
+        let file = result(&server, "getFile", &json!({ "file_id": id }));
+        assert_eq!(file["file_size"], photo["message"]["photo"][0]["file_size"], "{file}");
+    }
+    assert_eq!(reply["message"]["reply_to_message"]["message_id"], sent["message_id"]);
+    assert_eq!(edit["edited_message"]["caption"], "Compare them, please.");
+    assert!(edit["edited_message"]["edit_date"].is_u64(), "{edit}");
+    let kinds: Vec<String> = server.entries(9).iter().map(|entry| entry.kind.to_string()).collect();
+    assert_eq!(kinds, ["(user)", "sendMessage", "(user)", "(edit)"]);
+    // The bot's message, and one that is not there.
+    assert!(server.edit(9, 3, "x").is_err() && server.edit(9, 7, "x").is_err());
+    let reply = PersonText { reply_to: Some(7), ..PersonText::of("x", None) };
+    assert!(server.write(9, reply).is_err());
 }
 
 #[test]
