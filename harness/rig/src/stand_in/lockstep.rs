@@ -341,6 +341,18 @@ impl Lockstep {
         Err(LineFit::Wrong(format!("expected `{recorded}` as {expected}, got `{own}`")))
     }
 
+    /// Returns whether a message came whose turn begins next.
+    fn is_message_due(&self) -> bool {
+        self.dialogue.steps[self.step..].iter().any(|step| match step {
+            Step::Await(index) => {
+                let is_message =
+                    matches!(self.dialogue.awaits[*index].kind, ExpectedKind::Message { .. });
+                is_message && self.heard[*index].is_some()
+            }
+            _ => false,
+        })
+    }
+
     /// Returns whether a request of the CLI was answered or taken back.
     fn is_over(&self, id: &str) -> bool {
         let is_answered = self.dialogue.awaits.iter().zip(&self.heard).any(|(expected, heard)| {
@@ -371,7 +383,7 @@ impl Lockstep {
             Some(index) if self.is_asking() && self.dialogue.awaits[index].opens > self.printed => {
                 Err(self.wrong(&ExpectedKind::words(&self.dialogue.awaits[index].kind)))
             }
-            Some(index) if !is_interrupt || self.is_in_turn => Ok(index),
+            Some(index) if !is_interrupt || self.is_in_turn || self.is_message_due() => Ok(index),
             _ if is_interrupt && self.is_in_turn => Err(self.wrong(INTERRUPT)),
             _ => Err(LineFit::Unrecorded),
         }
