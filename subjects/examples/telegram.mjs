@@ -54,6 +54,14 @@ class Chat {
     keep("sessions", this.id, undefined); // it is gone: another one begins
     this.tell(this.turn.prompt);
   }
+  async hear(text) {
+    const [question] = this.questions.keys(), [, yes, no] = /^(?:(yes|ok|allow)|(no|deny))$/i.exec(text) ?? [];
+    if (question && (yes || no)) return this.close(question, yes ? "Allow" : "Deny"); // an answer that is written
+    if (text !== "/stop") return this.turn ? void this.waiting.push(text) : this.begin(text);
+    if (!this.turn) return this.write({}, "Nothing is running.");
+    this.waiting = [];
+    this.tell({ type: "control_request", request_id: `stop-${Date.now()}`, request: { subtype: "interrupt" } });
+  }
   reply(request_id, response) { this.tell({ type: "control_response", response: { subtype: "success", request_id, response } }); }
   read({ type, event = {}, message, request, request_id, parent_tool_use_id, ...record }) {
     if (type === "result" && this.resumed) return;
@@ -120,6 +128,8 @@ for (let chats = {}, offset = 0; ; ) {
     offset = update_id + 1;
     const id = (message ?? press?.message)?.chat.id, chat = (chats[id] ??= new Chat(id)), [how, question] = press?.data.split(" ") ?? [];
     if (press) Promise.all([chat.close(question, how, press.message), call("answerCallbackQuery", { callback_query_id: press.id })]).catch(log);
-    if (message?.text) chat.turn ? chat.waiting.push(message.text) : chat.begin(message.text);
+    const text = message?.text ?? message?.caption;
+    if (message?.photo && (text || !message.media_group_id)) chat.write({}, "I can't see photos, only the words with them.").catch(log);
+    if (text) chat.hear(text).catch(log);
   }
 }

@@ -52,6 +52,10 @@ class Turn:
     def __init__(self, chat):
         self.chat, self.message, self.shown, self.over = chat, None, "", threading.Event()
         self.parts, self.open, self.streamed, self.results = {}, set(), [], []
+        self.process, self.stopped = None, False
+    def stop(self):  # maybe before its claude was started
+        self.stopped = True
+        if self.process: self.process.terminate()
     def read(self, record):
         """Takes a line of claude's: text from the stream, tools from whole messages. Subagents are left out."""
         event, message = [value if isinstance(value := record.get(key), dict) else {} for key in ("event", "message")]
@@ -88,16 +92,16 @@ class Turn:
                 self.write(text)
     def finish(self, code):
         answer = self.draft(tools=False)
-        for result in self.results or [{"is_error": True, "result": f"claude ended without an answer (exit code {code})."}]:
+        ended = "Stopped." if self.stopped else f"claude ended without an answer (exit code {code})."
+        for result in self.results or [{"is_error": True, "result": ended}]:
             mark = "❌ " if result.get("is_error") else ""
             text = whole(result.get("result") or (mark and result["subtype"])).strip()
             if text not in answer: answer += f"\n\n{mark}{text}"
         for page in pages(answer.strip() or "(The agent has nothing to say.)"):
             self.message = self.write(page)
 
-def begin(chat):
-    turn = Turn(chat)
-    store("open", chat, 0)
+def begin(turn):
+    store("open", turn.chat, 0)
     turn.shows = threading.Thread(target=turn.show, daemon=True)
     turn.shows.start()
     return turn
@@ -107,23 +111,23 @@ def end(turn, code=0):
     turn.finish(code)
     store("open", turn.chat, None)
 
-def answer(chat, prompt):
+def answer(chat, prompt, turn=None):
     """Asks claude. A result ends a turn, not the process, which may live on and begin another turn of its own."""
-    session, known = stored()["sessions"].get(str(chat)), set()
+    turn, session, known = begin(turn or Turn(chat)), stored()["sessions"].get(str(chat)), set()
     resume = ["--resume", session] if session else []
-    process = subprocess.Popen(CLAUDE + resume + ["-p", prompt], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, encoding="utf-8", errors="replace")
-    turn = begin(chat)
+    process = turn.process = subprocess.Popen(CLAUDE + resume + ["-p", prompt], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, encoding="utf-8", errors="replace")
+    if turn.stopped: turn.stop()
     for line in process.stdout:
         try: record = json.loads(line)
         except ValueError: continue
         message = (record.get("event") or record).get("message")
         named = message.get("id") if isinstance(message, dict) and not record.get("parent_tool_use_id") else None
-        if not turn and named and named not in known: turn = begin(chat)
+        if not turn and named and named not in known: turn = begin(Turn(chat))
         known.add(named)
         if turn: turn.read(record)
         if (named := record.get("session_id") or session) != session: store("sessions", chat, session := named)
         if turn and turn.results: turn = end(turn)
-    if turn and process.wait() and resume and not turn.streamed:  # the session is gone
+    if turn and process.wait() and resume and not (turn.stopped or turn.streamed):  # the session is gone
         turn.over.set()
         store("sessions", chat, None)
         return answer(chat, prompt)
@@ -132,8 +136,17 @@ def answer(chat, prompt):
 if __name__ == "__main__":
     if "--bug" in sys.argv: __import__("bugs").put_in(sys.argv[-1], sys.modules[__name__])
     tell_restarts()
-    chats, offset = collections.defaultdict(lambda: concurrent.futures.ThreadPoolExecutor(1)), 0
+    chats, turns, offset = collections.defaultdict(lambda: concurrent.futures.ThreadPoolExecutor(1)), collections.defaultdict(list), 0
     while True:
         for update in call("getUpdates", offset=offset, timeout=50):
             offset, message = update["update_id"] + 1, update.get("message") or {}
-            if "text" in message: chats[message["chat"]["id"]].submit(answer, message["chat"]["id"], message["text"])
+            chat, text = message.get("chat", {}).get("id"), message.get("text") or message.get("caption")
+            if "photo" in message and (text or "media_group_id" not in message): call("sendMessage", chat_id=chat, text="I can't see photos, only the words with them.")
+            if not text: continue
+            turns[chat] = [turn for turn in turns[chat] if not turn.over.is_set()]
+            if text == "/stop":
+                for turn in turns[chat]: turn.stop()
+                if not turns[chat]: call("sendMessage", chat_id=chat, text="Nothing is running.")
+                continue
+            turns[chat].append(Turn(chat))
+            chats[chat].submit(answer, chat, text, turns[chat][-1])
