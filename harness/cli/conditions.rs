@@ -1,6 +1,7 @@
 //! The options for the conditions under which a gateway is tested, and for the faults of a chat server.
 
 use anyhow::bail;
+use clitape_judge::observation::{FurtherAct, InterludeKind, RestartMoment};
 use clitape_rig::chat_server::{Faults, ListedFault};
 use clitape_rig::subject::{Conditions, Front, NamedGateway, Printing};
 
@@ -17,6 +18,14 @@ pub(crate) struct ConditionArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 0, hide_default_value = true,
         value_parser = clap::value_parser!(u64).range(..=600))]
     lives_on: u64,
+    /// Kill the gateway at this moment of a recording and start it again, and let the person go on. `clitape test` without
+    /// scenarios plays one recording so
+    #[arg(long, value_name = "MOMENT", requires = "subject", conflicts_with = "seed")]
+    restart: Option<RestartMoment>,
+    /// Let the person do this besides what the recorded one did, and then go on. `clitape test` without scenarios plays one
+    /// recording so
+    #[arg(long, value_name = "ACT", requires = "subject", conflicts_with_all = ["seed", "restart"])]
+    person: Option<FurtherAct>,
     #[command(flatten)]
     chat: ChatFaultArgs,
 }
@@ -58,13 +67,15 @@ impl ChatFaultArgs {
 impl ConditionArgs {
     /// Returns the conditions that the options ask for; `seed` is that of `claude`'s output.
     pub(crate) fn conditions(&self, seed: Option<u64>) -> Conditions {
+        let restart = self.restart.map(InterludeKind::Restart);
+        let person = self.person.map(InterludeKind::Person);
         let paced = self.pace.map_or(Printing::Recorded, Printing::Paced);
         Conditions {
             printing: seed.map_or(paced, Printing::Seeded),
             whole_lines: self.whole_lines,
             faults: self.chat.faults(),
             lives_on_s: self.lives_on,
-            interlude: None,
+            interlude: restart.or(person),
         }
     }
 }
@@ -77,7 +88,7 @@ pub(crate) fn check_chat(conditions: &Conditions, gateway: NamedGateway<'_>) -> 
     }
     if conditions.interlude.is_some() && gateway.spec.front == Front::Editor {
         bail!(
-            "{} is an agent, and only a gateway in a chat is killed or gets a second message",
+            "{} is an agent; `--restart` and `--person` are for a gateway in a chat",
             gateway.name
         );
     }

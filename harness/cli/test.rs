@@ -6,7 +6,6 @@ use std::time::{Duration, Instant, SystemTime};
 use std::{io, thread};
 
 use anyhow::{anyhow, bail};
-use clitape_judge::observation::InterludeKind;
 use clitape_recording::limits::ReplayLimits;
 use clitape_recording::scenario::{SeedRange, Seeds, Workspace};
 use clitape_recording::text::plural;
@@ -57,20 +56,12 @@ pub(crate) struct Args {
     log: LogArg,
     /// Replay N seeded plans of each scenario instead of those that it asks for; with --subject, play it also with what
     /// claude prints cut and delayed by N seeds, which are 0 otherwise
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["restart", "person"])]
     plans: Option<u64>,
     #[command(flatten)]
     run: RunArgs,
     #[command(flatten)]
     conditions: ConditionArgs,
-    /// Kill the gateway at this moment of a recording and start it again, and let the person go on. Without scenarios, one
-    /// recording is played so
-    #[arg(long, value_name = "MOMENT", requires = "subject", conflicts_with_all = ["plans", "seed"])]
-    restart: Option<InterludeKind>,
-    /// Let the person write the prompt of another recording in the middle of each turn. Without scenarios, one recording is
-    /// played so
-    #[arg(long, requires = "subject", conflicts_with_all = ["plans", "seed", "restart"])]
-    second_message: bool,
     /// Write what differs as .snap.new beside the golden, for `clitape review`
     #[arg(long)]
     update: bool,
@@ -97,9 +88,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
 }
 
 fn run_once(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
-    let second = args.second_message.then_some(InterludeKind::SecondMessage);
-    let interlude = args.restart.or(second);
-    let conditions = Conditions { interlude, ..args.conditions.conditions(None) };
+    let conditions = args.conditions.conditions(None);
     let selection = args.selection.select(workspace, Names { parts: true, ..Names::default() })?;
     if let Some(subject) = &args.subject {
         return test_subject(workspace, &selection, args, subject, &conditions, quiet);

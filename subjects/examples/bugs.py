@@ -2,7 +2,8 @@
 
 A fault replaces one or two functions of the module. tests/commands/examples_of_gateways.rs names the rule that convicts each,
 tests/commands/subjects.rs that of `one-for-all`, `per-read`, `give-up`, `late-answer`, `forgets-turns`, `drops-pending`, `no-offset`,
-`drops-second`, `forgets-sessions`, `first-session` and `one-session`.
+`drops-second`, `forgets-sessions`, `first-session`, `one-session`, `last-of-burst`, `early-stop`, `no-captions`, `each-photo`,
+`edits-crash` and `quotes-only`.
 """
 import html, json, os, subprocess, threading, time, types, urllib.request
 
@@ -242,6 +243,55 @@ def late_answer(gateway):
     gateway.Turn.read, gateway.Turn.finish = hold, last
     def tools_only(turn): return "\n".join(text for key, text in list(turn.parts.items()) if isinstance(key, str))
     gateway.Turn.draft = lambda turn, tools=True, **form: tools_only(turn) if tools else draft(turn, tools, **form)
+
+def early_stop(gateway):
+    """It looks something up before it starts claude, and a stop that comes meanwhile is forgotten."""
+    answer = gateway.answer
+    def later(*work): time.sleep(0.5), answer(*work)
+    def stop(turn):
+        if turn.process: turn.process.terminate()
+    gateway.answer, gateway.Turn.stop = later, stop
+
+def with_messages(gateway, change):
+    """Changes each message of an update before the gateway reads it."""
+    call = gateway.call
+    def changed(method, **params):
+        result = call(method, **params)
+        for update in result if method == "getUpdates" else []: change(update)
+        return result
+    gateway.call = changed
+
+def no_captions(gateway):
+    """The words of a photo are not read."""
+    with_messages(gateway, lambda update: [update.get("message", {}).pop(key, None) for key in ("caption", "photo")])
+
+def each_photo(gateway):
+    """Each photo of an album is a prompt."""
+    def change(update):
+        if "photo" in (message := update.get("message", {})): message["text"] = message.get("caption", "Look at this photo.")
+    with_messages(gateway, change)
+
+def edits_crash(gateway):
+    """Every update is taken for a message."""
+    with_messages(gateway, lambda update: update["message"]["chat"])
+
+def quotes_only(gateway):
+    """Of a reply, the message that it answers becomes the prompt."""
+    def change(update):
+        message = update.get("message", {})
+        if answered := message.get("reply_to_message"): message["text"] = answered["text"]
+    with_messages(gateway, change)
+
+def last_of_burst(gateway):
+    """Of messages that come within half a second, the last one alone is the prompt."""
+    class Debounced(gateway.concurrent.futures.ThreadPoolExecutor):
+        def submit(self, *work):
+            self.newest = work
+            def later():
+                time.sleep(0.5)
+                if self.newest is work: super(Debounced, self).submit(*work)
+            threading.Thread(target=later, daemon=True).start()
+    gateway.concurrent.futures.ThreadPoolExecutor = Debounced
 
 def done_anyway(gateway):
     """The end of stdout counts as success, with a result or without."""

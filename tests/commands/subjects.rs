@@ -162,55 +162,160 @@ fn a_run_that_is_stopped_reports_what_was_judged() {
     assert_eq!(pages, ["bash-count-2.1.330.html", "index.html"], "of the subject's run");
 }
 
-#[test]
-fn a_gateway_is_killed_and_started_again_or_gets_a_second_message() {
+/// Returns the settings of the example gateway in Python, with a fault of `bugs.py`.
+fn in_python(bug: &str) -> String {
+    let arguments = if bug.is_empty() { String::new() } else { format!(", '--bug', '{bug}'") };
+    example(&arguments, "stop = '/stop'")
+}
+
+/// Returns the settings of the example gateway on Node, which a changed copy of it may take the place of.
+fn on_node(program: &Path) -> String {
+    let settings = "host = 'live'\nstop = '/stop'\nquestions_asked = true";
+    let python = root().join("subjects/examples/telegram.py");
+    let (python, node) = (python.display().to_string(), program.display().to_string());
+    example("", settings).replace("python3", "node").replace(&python, &node)
+}
+
+/// A gateway, the option of an interlude, the exit code, and what the run says.
+type Interlude = (String, &'static str, i32, &'static str);
+
+/// Plays interludes at gateways, some at a time.
+fn check_interludes(scenarios: &[&str], interludes: &[Interlude]) {
     if !has_program("python3") || !has_program("node") {
         return;
     }
-    let held = "1 scenario: 1 cassette";
-    let python = |bug: &str| match bug {
-        "" => example("", ""),
-        bug => example(&format!(", '--bug', '{bug}'"), ""),
-    };
-    let node = root().join("subjects/examples/telegram.mjs");
-    let node = example("", "host = 'live'").replace("python3", "node").replace(
-        root().join("subjects/examples/telegram.py").to_str().unwrap(),
-        node.to_str().unwrap(),
-    );
-    let (after, mid_turn, second) = ("after-answer", "mid-turn", "");
-    std::thread::scope(|scope| {
-        for (subject, moment, exit, says) in [
-            (python(""), after, 0, held),
-            (python(""), mid_turn, 0, held),
-            (python(""), "session-gone", 0, held),
-            (node.clone(), mid_turn, 0, held),
+    for some in interludes.chunks(5) {
+        std::thread::scope(|scope| {
+            for (subject, interlude, exit, says) in some {
+                scope.spawn(move || {
+                    let dir = workspace(scenarios);
+                    fs::write(dir.path().join("clitape.toml"), subject).unwrap();
+                    let interlude: Vec<&str> = interlude.split(' ').collect();
+                    let test = [&["test", "--yes", "--subject", "mine"], &interlude[..]].concat();
+                    check(dir.path(), &test, *exit, &[*says], &[]);
+                });
+            }
+        });
+    }
+}
+
+const HELD: &str = "1 scenario: 1 cassette";
+
+#[test]
+fn a_gateway_is_killed_and_started_again() {
+    let right = on_node(&root().join("subjects/examples/telegram.mjs"));
+    let (after, mid_turn, question) =
+        ("--restart after-answer", "--restart mid-turn", "--restart mid-question");
+    check_interludes(
+        &["plain-text", "three-tools", "permission-allow"],
+        &[
+            (in_python(""), after, 0, HELD),
+            (in_python(""), mid_turn, 0, HELD),
+            (in_python(""), "--restart session-gone", 0, HELD),
+            (right.clone(), mid_turn, 0, HELD),
             (
-                python("forgets-sessions"),
+                in_python("forgets-sessions"),
                 after,
                 0,
                 "it began a new session: the agent has forgotten",
             ),
-            (node.clone(), "mid-question", 0, held),
-            (python("forgets-turns"), mid_turn, 3, "the chat says nothing of the turn that broke"),
-            (python("drops-pending"), after, 3, "SB045"),
-            (python("no-offset"), after, 3, "had its answer, and the gateway started `claude` for"),
-            (python(""), "mid-question", 4, "nobody is asked for a permission"),
-            (python(""), second, 0, held),
-            (node.clone(), second, 0, held),
-            (python("drops-second"), second, 3, "SB045"),
-        ] {
-            scope.spawn(move || {
-                let dir = workspace(&["plain-text", "three-tools", "permission-allow"]);
-                fs::write(dir.path().join("clitape.toml"), subject).unwrap();
-                let test = ["test", "--yes", "--subject", "mine"];
-                let interlude = match moment {
-                    "" => vec!["--second-message"],
-                    moment => vec!["--restart", moment],
-                };
-                check(dir.path(), &[&test[..], &interlude].concat(), exit, &[says], &[]);
-            });
-        }
-    });
+            (right, question, 0, HELD),
+            (
+                in_python("forgets-turns"),
+                mid_turn,
+                3,
+                "the chat says nothing of the turn that broke",
+            ),
+            (in_python("drops-pending"), after, 3, "SB045"),
+            (
+                in_python("no-offset"),
+                after,
+                3,
+                "had its answer, and the gateway started `claude` for",
+            ),
+            (in_python(""), question, 4, "nobody is asked for a permission"),
+        ],
+    );
+}
+
+#[test]
+fn a_person_does_more_than_the_recorded_one() {
+    let source = root().join("subjects/examples/telegram.mjs");
+    let code = fs::read_to_string(&source).unwrap();
+    let copies = tempfile::tempdir().unwrap();
+    // A copy of the gateway on Node with another line in the place of one.
+    let changed = |name: &str, from: &str, to: &str| {
+        assert!(code.contains(from), "{from}");
+        let path = copies.path().join(format!("{name}.mjs"));
+        fs::write(&path, code.replace(from, to)).unwrap();
+        on_node(&path)
+    };
+    let right = || on_node(&source);
+    let queued = "this.turn ? void this.waiting.push(text) : this.begin(text)";
+    let deaf = changed(
+        "deaf",
+        queued,
+        "this.questions.size ? undefined : this.turn ? void this.waiting.push(text) : this.begin(text)",
+    );
+    let only_buttons = deaf.replace("deaf.mjs", "buttons.mjs");
+    let answered = "if (question && (yes || no))";
+    fs::write(
+        copies.path().join("buttons.mjs"),
+        fs::read_to_string(copies.path().join("deaf.mjs")).unwrap().replace(answered, "if (false)"),
+    )
+    .unwrap();
+    let impatient = in_python("no-captions").replace("idle_s = 2", "idle_s = 2\nwithin_s = 20");
+    let (long, in_turn, at_question, stop, by_text) = (
+        "--person long-prompt",
+        "--person message-in-turn",
+        "--person message-at-question",
+        "--person stop-at-once",
+        "--person answer-by-text",
+    );
+    check_interludes(
+        &["plain-text", "three-tools", "permission-allow", "live-interrupt-text"],
+        &[
+            (in_python(""), long, 0, "prompts of their own"),
+            (right(), long, 0, "prompts of their own"),
+            (
+                in_python("last-of-burst"),
+                long,
+                3,
+                "part 1 and part 2 of 3 of a prompt of 9,000 char",
+            ),
+            (in_python(""), in_turn, 0, HELD),
+            (right(), in_turn, 0, HELD),
+            (in_python("drops-second"), in_turn, 3, "during the turn, has no answer"),
+            (in_python(""), stop, 0, HELD),
+            (right(), stop, 0, HELD),
+            (in_python("early-stop"), stop, 3, "to the end of the turn"),
+            (right(), at_question, 0, HELD),
+            (deaf, at_question, 3, "while a question was open, has no answer"),
+            (right(), by_text, 0, HELD),
+            (only_buttons, by_text, 3, "“yes”, by which the person answered the question at"),
+            (in_python(""), by_text, 4, "nobody is asked"),
+            (in_python(""), "--person album", 0, HELD),
+            (right(), "--person album", 0, HELD),
+            (
+                impatient,
+                "--person album",
+                3,
+                "an album of two photos with the prompt as its caption",
+            ),
+            (in_python("each-photo"), "--person album", 3, "SB046"),
+            (in_python(""), "--person reply", 0, HELD),
+            (right(), "--person reply", 0, HELD),
+            (
+                in_python("quotes-only"),
+                "--person reply",
+                3,
+                "a reply of the person to the last answer has no",
+            ),
+            (in_python(""), "--person edit", 0, HELD),
+            (right(), "--person edit", 0, HELD),
+            (in_python("edits-crash"), "--person edit", 3, "KeyError: 'message'"),
+        ],
+    );
 }
 
 #[test]

@@ -526,7 +526,7 @@ finding_kinds! {
     StopIgnored = "SB043" "stop-ignored",
     /// A restart broke a turn or a question off, and the chat says nothing of it.
     RestartUntold = "SB044" "restart-untold",
-    /// A message that came while the gateway was down or busy has no answer.
+    /// A message of the person has no answer, or a part of it never reached `claude`, and the chat does not say so.
     MessageLost = "SB045" "message-lost",
     /// A message that has its answer is answered once more after a restart.
     AnsweredAgain = "SB046" "answered-again",

@@ -140,41 +140,109 @@ pub struct SubjectEvent {
     pub args: Option<Value>,
 }
 
-/// An event in the midst of a recording that was not recorded: the subject is killed and started again, or the person
-/// writes once more. Then the person plays another recording in the same chat.
+/// An event in the midst of a recording that was not recorded. Then the person plays another recording in the same chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InterludeKind {
+    /// The subject is killed and started again.
+    Restart(RestartMoment),
+    /// The person does more than the recorded one.
+    Person(FurtherAct),
+}
+
+/// The moment at which a subject is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, strum::Display)]
 #[strum(serialize_all = "kebab-case")]
-pub enum InterludeKind {
-    /// A restart once the answer is in the chat; the person writes the next message while the subject is down.
+pub enum RestartMoment {
+    /// Once the answer is in the chat; the person writes the next message while the gateway is down
     AfterAnswer,
-    /// A restart in the middle of what `claude` prints.
+    /// In the middle of what claude prints
     MidTurn,
-    /// A restart once a question has its buttons; the person presses one when the subject runs again.
+    /// Once a question has its buttons; the person presses one when the gateway runs again
     MidQuestion,
-    /// A restart once the answer is in the chat; `claude` has lost its sessions when the subject runs again.
+    /// Once the answer is in the chat; claude has lost its sessions when the gateway runs again
     SessionGone,
-    /// The next message comes in the middle of what `claude` prints.
-    #[value(skip)]
-    SecondMessage,
+}
+
+/// An act of the person that the recorded one did not do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, strum::Display)]
+#[strum(serialize_all = "kebab-case")]
+pub enum FurtherAct {
+    /// The prompt has 9,000 characters, which a client of Telegram sends as three messages, one right after the other
+    LongPrompt,
+    /// The prompt of another recording, in the middle of a turn
+    MessageInTurn,
+    /// The prompt of another recording, while a question is open; three seconds later its button is pressed, if it is there
+    MessageAtQuestion,
+    /// The `stop` of the gateway, right behind the prompt
+    StopAtOnce,
+    /// Two photos with the prompt as their caption, which come as two messages
+    Album,
+    /// The next prompt as a reply to the last answer
+    Reply,
+    /// An edit of the prompt, in the middle of its turn
+    Edit,
+    /// A text that answers a question, in place of a press; five seconds later a button is pressed, if it is needed
+    AnswerByText,
 }
 
 impl InterludeKind {
     /// Returns whether a restart breaks a turn off.
     pub fn breaks_off(self) -> bool {
-        matches!(self, Self::MidTurn | Self::MidQuestion)
+        matches!(self, Self::Restart(RestartMoment::MidTurn | RestartMoment::MidQuestion))
     }
 
     /// Returns the words about the time after it.
     pub fn after(self) -> &'static str {
         match self {
-            Self::SecondMessage => "after the second message",
-            _ => "after the restart",
+            Self::Restart(_) => "after the restart",
+            Self::Person(act) => act.after(),
         }
     }
 
-    /// Returns whether it begins in the middle of a turn.
+    /// Returns whether it begins in the middle of a turn, which is left as it is.
     pub fn is_in_turn(self) -> bool {
-        self.breaks_off() || self == Self::SecondMessage
+        self.breaks_off()
+            || self.is_further_message()
+            || self == Self::Person(FurtherAct::StopAtOnce)
+    }
+
+    /// Returns whether the person writes the next message while a turn is open.
+    pub fn is_further_message(self) -> bool {
+        let acts = [FurtherAct::MessageInTurn, FurtherAct::MessageAtQuestion];
+        acts.map(Self::Person).contains(&self)
+    }
+
+    /// Returns the option of `clitape` that asks for it.
+    pub fn option(self) -> String {
+        match self {
+            Self::Restart(moment) => format!("--restart {moment}"),
+            Self::Person(act) => format!("--person {act}"),
+        }
+    }
+}
+
+impl fmt::Display for InterludeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Restart(moment) => moment.fmt(f),
+            Self::Person(act) => act.fmt(f),
+        }
+    }
+}
+
+impl FurtherAct {
+    /// Returns the words about the time after it.
+    fn after(self) -> &'static str {
+        match self {
+            Self::LongPrompt => "after the long prompt",
+            Self::MessageInTurn => "after the message during the turn",
+            Self::MessageAtQuestion => "after the message at the question",
+            Self::StopAtOnce => "after the stop",
+            Self::Album => "after the album",
+            Self::Reply => "after the answer",
+            Self::Edit => "after the edit",
+            Self::AnswerByText => "after the answer by text",
+        }
     }
 }
 
@@ -183,14 +251,19 @@ impl InterludeKind {
 pub struct Interlude {
     /// The kind of the interlude.
     pub kind: InterludeKind,
-    /// The time at which the subject was killed, or the person wrote.
+    /// The time at which the subject was killed, or the person acted.
     pub began_ms: u64,
-    /// The time at which the subject ran again; that of the beginning if it was not killed.
+    /// The time at which the subject ran again, or at which the person pressed a button because a text did not answer the
+    /// question; otherwise that of the beginning.
     pub over_ms: u64,
     /// The number of times that it started `claude` for the recording's message once more.
     pub starts_again: u64,
-    /// The button that the person pressed when it ran again.
+    /// The button that the person pressed when it ran again, or some time after a text.
     pub pressed: Option<String>,
+    /// The words for what the person wrote and `claude` never got, if the chat does not mention it.
+    pub unheard: Option<String>,
+    /// The words about a `claude` that went on although the person had asked to stop.
+    pub went_on: Option<String>,
     /// The sentence about the person's next message, if `claude` was not started for it.
     pub left: Option<String>,
     /// The session that the next message resumed.

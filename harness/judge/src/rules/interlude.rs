@@ -1,11 +1,16 @@
-//! The rules of what happens in the midst of a recording: the subject is killed and started again, or the person writes
-//! once more. What the subject had taken over is answered once or told, and the chat stays one conversation.
+//! The rules of what happens in the midst of a recording: the subject is killed and started again, or the person
+//! does more than the recorded one. What the subject had taken over is answered once or told, and the chat stays one
+//! conversation.
+
+use std::ops::RangeInclusive;
 
 use clitape_recording::text::quoted;
 use clitape_recording::trace::Entry;
 
 use crate::case::{Broken, Case, PERSON, by_index, whole};
-use crate::observation::{Interlude, InterludeKind, MARK, SessionOrigin};
+use crate::observation::{
+    FurtherAct, Interlude, InterludeKind, MARK, RestartMoment, SessionOrigin,
+};
 use crate::words::seconds;
 
 /// Checks that a person learns what became of a turn or of a question that the restart broke off.
@@ -44,26 +49,103 @@ fn tells(entry: &Entry) -> bool {
     !PERSON.contains(&&*entry.kind) && entry.is_shown() && has_text
 }
 
-/// Checks that a message is answered that came while the subject was down or busy. Where the session is gone, words
-/// about that are enough.
+/// Checks that what a person writes reaches `claude`, and that a message is answered that came while the subject was down
+/// or busy. Where the session is gone, words about that are enough.
 pub(crate) fn message_lost(case: Case<'_>) -> Option<Broken<'_>> {
-    let Interlude { kind, began_ms, over_ms, left, .. } = case.interlude?;
-    let left = left.as_ref()?;
+    let Interlude { kind, began_ms, over_ms, unheard, went_on, left, .. } = case.interlude?;
+    let is_by_text = *kind == InterludeKind::Person(FurtherAct::AnswerByText);
+    let within_ms = *began_ms..=if is_by_text { *over_ms } else { u64::MAX };
+    let asks = |(_, entry): (usize, &Entry)| {
+        let is_question = entry.kind == "sendMessage" && entry.field("buttons").is_some();
+        is_by_text && is_question && within_ms.contains(&entry.at)
+    };
+    let is_told = says_not_done(case, &within_ms) || case.shown().any(asks);
+    if let Some(unheard) = unheard.as_ref().filter(|_| !is_told) {
+        return whole(format!("{unheard} never reached `claude`, and the chat does not say so"));
+    }
+    if *kind == InterludeKind::Person(FurtherAct::StopAtOnce) && went_on.is_none() {
+        let stop = case.entries.iter().enumerate().filter(|(_, entry)| entry.kind == PERSON[0]);
+        let (stop, _) = stop.take(2).last()?;
+        let mut later = case.entries[stop + 1..].iter();
+        if !later.by_ref().take_while(|entry| entry.kind != PERSON[0]).any(tells) {
+            let what =
+                "the person asked to stop right behind the prompt, and the chat says nothing of it";
+            return by_index(case, stop, what.to_owned());
+        }
+    }
+    let left = left.as_ref().filter(|_| !(kind.is_further_message() && is_told))?;
     let mut later = case.entries.iter().filter(|entry| entry.at > *over_ms);
-    if *kind == InterludeKind::SessionGone && later.any(tells) {
+    let is_gone = *kind == InterludeKind::Restart(RestartMoment::SessionGone);
+    if is_gone && later.any(tells) {
         return None;
     }
-    if *kind == InterludeKind::SecondMessage {
-        let at = seconds(*began_ms);
-        return whole(format!(
-            "a second message that the person wrote at {at}, during the turn, has no answer: {left}"
-        ));
-    }
-    whole(format!(
-        "a message that the person wrote after the gateway was killed at {} (it ran again at {}) has no answer: {left}",
-        seconds(*began_ms),
-        seconds(*over_ms)
-    ))
+    whole(match kind {
+        InterludeKind::Restart(_) => format!(
+            "a message that the person wrote after the gateway was killed at {} (it ran again at {}) has no answer: \
+             {left}",
+            seconds(*began_ms),
+            seconds(*over_ms)
+        ),
+        InterludeKind::Person(FurtherAct::MessageInTurn) => format!(
+            "a message that the person wrote at {}, during the turn, has no answer: {left}",
+            seconds(*began_ms)
+        ),
+        InterludeKind::Person(FurtherAct::MessageAtQuestion) => format!(
+            "a message that the person wrote at {}, while a question was open, has no answer: {left}",
+            seconds(*began_ms)
+        ),
+        InterludeKind::Person(FurtherAct::Reply) => {
+            format!("a reply of the person to the last answer has no answer: {left}")
+        }
+        InterludeKind::Person(_) => {
+            format!("{}, the person's next message has no answer: {left}", kind.after())
+        }
+    })
+}
+
+/// The words, in lower case, by which a gateway says that something is not done, not now, or by a button alone.
+const NOT_DONE: [&str; 28] = [
+    "too long",
+    "too large",
+    "too many",
+    "too fast",
+    "at a time",
+    "only text",
+    "not support",
+    "unsupported",
+    "can't",
+    "can’t",
+    "cannot",
+    "could not",
+    "couldn't",
+    "unable",
+    "sorry",
+    "ignor",
+    "dropped",
+    "discard",
+    "please",
+    "later",
+    "wait",
+    "busy",
+    "queue",
+    "first",
+    "button",
+    "press",
+    "choose",
+    "tap ",
+];
+
+/// Returns whether the chat says in this time, in words of the gateway itself, that something is not done, not now, or
+/// by a button alone.
+fn says_not_done(case: Case<'_>, within_ms: &RangeInclusive<u64>) -> bool {
+    let says = |text: &str| {
+        case.own_lines(text).iter().any(|line| {
+            let line = line.to_lowercase();
+            NOT_DONE.iter().any(|words| line.contains(words))
+        })
+    };
+    let mut shown = case.shown().filter(|(_, entry)| within_ms.contains(&entry.at));
+    shown.any(|(_, entry)| ["text", "caption"].iter().any(|field| says(entry.text(field))))
 }
 
 /// Checks that a message that has its answer is not answered once more.
@@ -72,13 +154,19 @@ pub(crate) fn answered_again(case: Case<'_>) -> Option<Broken<'_>> {
     if kind.breaks_off() || *starts_again == 0 {
         return None;
     }
+    let once_more = match kind {
+        InterludeKind::Restart(_) => format!(
+            "this message had its answer, and the gateway started `claude` for it once more after it ran again at {}",
+            seconds(*over_ms)
+        ),
+        InterludeKind::Person(FurtherAct::Album) => {
+            "this album is one message of the person, and the gateway asked `claude` once more for a part of it"
+                .to_owned()
+        }
+        InterludeKind::Person(_) => return None,
+    };
     let message = case.entries.iter().position(|entry| entry.kind == PERSON[0])?;
-    let what = "had its answer, and the gateway started `claude` for it once more";
-    by_index(
-        case,
-        message,
-        format!("this message {what} after it ran again at {}", seconds(*over_ms)),
-    )
+    by_index(case, message, once_more)
 }
 
 /// Checks that a resumed session is the newest one of the chat, and not that of another one.

@@ -165,10 +165,12 @@ pub(crate) fn refused(case: Case<'_>) -> Option<Broken<'_>> {
 
 /// Checks that `claude` is interrupted, or ended, once the person asks for it.
 pub(crate) fn stop_ignored(case: Case<'_>) -> Option<Broken<'_>> {
-    let time = case.ending.ignored_stop()?;
+    let went_on = case.interlude.and_then(|interlude| interlude.went_on.clone());
+    let time = || Some(format!("claude got no interrupt in {}", case.ending.ignored_stop()?));
+    let went_on = went_on.or_else(time)?;
     let asked = case.entries.iter().rfind(|entry| is_stop(entry))?;
     let at = seconds(asked.at);
-    by(asked, format!("the person asked to stop at {at}, and claude got no interrupt in {time}"))
+    by(asked, format!("the person asked to stop at {at}, and {went_on}"))
 }
 
 /// Returns whether an entry is the person's request to stop, which is no prompt of a recording.

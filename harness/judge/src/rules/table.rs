@@ -218,10 +218,10 @@ rules! {
         "Nothing that the model said or did in another conversation is shown.",
         Every, OTHERS;
     MessageLost, interlude::message_lost,
-        "A message that comes while the subject is down or busy gets its answer.",
+        "What a person writes reaches `claude` or is told, also while the subject is down or busy.",
         Interludes, OTHERS_CHAT;
     AnsweredAgain, interlude::answered_again,
-        "After a restart, a message that has its answer is not answered once more.",
+        "A message that has its answer is not answered once more, after a restart or for a part of an album.",
         Interludes, OTHERS_CHAT;
     RestartUntold, interlude::untold,
         "A person learns what became of a turn or a question that a restart broke off.",
@@ -547,7 +547,7 @@ pub enum Stake {
     Sessions,
     /// A session that is resumed.
     Resumes,
-    /// A subject that is killed and started again, or a second message during a turn.
+    /// A subject that is killed and started again, or a person who does more than the recorded one.
     Interludes,
     /// A message that may go on with a session.
     NextMessages,
@@ -585,7 +585,7 @@ impl Stake {
             Self::Silences => "a silence that is too long",
             Self::Sessions => "a verdict on a session",
             Self::Resumes => "a session that is resumed",
-            Self::Interludes => "a restart, or a second message",
+            Self::Interludes => "a restart, or a person who does more",
             Self::NextMessages => "a message that may go on with a session",
         }
     }

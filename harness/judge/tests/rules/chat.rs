@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use clitape_judge::neighbours::RunWords;
 use clitape_judge::observation::{
-    Interlude, InterludeKind, Observation, ObservedEnding, PlayedTurn, SubjectEvent, SubjectTraits,
+    FurtherAct, Interlude, InterludeKind, Observation, ObservedEnding, PlayedTurn, RestartMoment,
+    SubjectEvent, SubjectTraits,
 };
 use clitape_judge::{Violation, finally_read, judge, says_the_same};
 use clitape_recording::cassette::Cassette;

@@ -43,6 +43,7 @@ mod settings;
 mod transcript;
 
 pub(crate) use arguments::argument_differences;
+pub(crate) use play::OWN_PROMPT;
 pub use process::{StandInError, USAGE, WRONG_LINE};
 pub(crate) use running::HALVES;
 pub use settings::write_run_file;

@@ -37,6 +37,9 @@ use crate::limits::{Held, KeptBytes, parsed_bytes};
 /// took to end.
 const QUIET_MS: u64 = 1_000;
 
+/// The note about a prompt that names no recording.
+pub(crate) const OWN_PROMPT: &str = "a prompt of the host's own plays no cassette";
+
 /// Plays cassettes to one host.
 #[derive(Debug)]
 pub(super) struct Player<'a> {
@@ -200,7 +203,7 @@ impl<'a> Player<'a> {
 
     /// Answers a prompt that the host makes for itself, such as one for a title.
     fn answer_own(&mut self, message: &UserMessage) -> Result<(), ProcessEnding> {
-        self.log.note("a prompt of the host's own plays no cassette");
+        self.log.note(OWN_PROMPT);
         let (output, session) = (self.arguments.output, &self.host.session_id);
         let answer = answers::completion(output, session);
         let kept = self.transcript.keep_own(&answer, message, session);

@@ -265,7 +265,7 @@ pub enum Misfit {
     AnswersItself,
     /// The gateway served only another person; a separate finding reports that.
     NotServed,
-    /// The recording has no moment for a restart or a second message, for this reason.
+    /// The recording has no moment for a restart or a further act of the person, for this reason.
     NoMoment(&'static str),
 }
 

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use clitape_judge::neighbours::Neighbours;
 use clitape_judge::observation::{
-    InterludeKind, Observation, ObservedEnding, PlayedTurn, SessionOrigin, SubjectEvent,
-    SubjectTraits, TurnSession,
+    FurtherAct, InterludeKind, Observation, ObservedEnding, PlayedTurn, RestartMoment,
+    SessionOrigin, SubjectEvent, SubjectTraits, TurnSession,
 };
 use clitape_judge::{Finding, Violation, judge};
 use clitape_recording::cassette::Cassette;
@@ -26,6 +26,7 @@ use serde_json::{Map, Value};
 
 use super::boot::{LOOK, PersonSide};
 use super::bus::{self, BusError};
+use super::deed::{TextAnswer, WrittenAnswer};
 use super::dialogue::{Act, PersonDialogue, PersonStep};
 use super::log::{Played, StandInLog};
 use super::persons::{self, ChatPart, NotOpened, OpenedChat, OpenedChats, Seat, TYPING, buttons};
@@ -35,6 +36,7 @@ use crate::chat_server::{ChatServer, Faults, PressTarget};
 use crate::clock::now_ms;
 use crate::limits::{Held, KeptBytes, RigLimits, entry_bytes, json_bytes};
 
+mod more;
 mod over;
 
 /// The time that a person takes for an act once it is possible.
@@ -77,6 +79,11 @@ impl Job {
     /// Returns the name of the cassette, `NAME/VERSION`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.scenario.name, self.version())
+    }
+
+    /// Returns whether it is one message and an interrupt.
+    pub(crate) fn is_stopped_once(&self) -> bool {
+        matches!(&self.dialogue.steps[..], [step] if step.act == Act::Stop)
     }
 
     /// Returns the length of the recorded runs in milliseconds.
@@ -161,8 +168,14 @@ pub(crate) struct RunContext<'a> {
     pub(crate) kept: &'a Arc<KeptBytes>,
     /// The interlude at whose beginning a run is left as it is.
     pub(crate) until: Option<InterludeKind>,
-    /// True once it began.
+    /// True once it began, or once the person has edited the prompt.
     pub(crate) is_cut: AtomicBool,
+    /// The act of the person that the recorded one did not do, if this run has it.
+    pub(crate) deed: Option<FurtherAct>,
+    /// The answer to a question that the person wrote in place of a press.
+    pub(crate) written: Mutex<Option<WrittenAnswer>>,
+    /// The recording in whose turn the person writes, `NAME/VERSION`; a gateway may end that turn first.
+    pub(crate) behind: Option<String>,
 }
 
 impl RunContext<'_> {
@@ -270,7 +283,15 @@ pub(crate) fn drive(
         true => Err(None),
         false => shared.over().map_or(Ok(()), |ending| Err(Some(ending))),
     };
-    let opened = persons::open_chat(server, shared.places, seat, spec, shared.opened, &goes_on);
+    let opened = persons::open_chat(
+        server,
+        shared.places,
+        seat,
+        spec,
+        shared.opened,
+        shared.behind.is_some(),
+        &goes_on,
+    );
     let OpenedChat { part: mut chat, words: first_words } = match opened {
         Ok(opened) => opened,
         Err(NotOpened { ending, entries }) => {
@@ -316,7 +337,7 @@ pub(crate) fn drive(
         last_look: None,
         last_call: Instant::now(),
     };
-    drive.say(&job.dialogue.prompt);
+    drive.write_prompt();
     let ending = shared.until_over(|| {
         drive.look(watch);
         let ending = drive.step();
@@ -359,10 +380,15 @@ impl Drive<'_> {
     /// runs it names the first one too, because the gateway may resume an earlier session of the chat for it.
     fn say(&mut self, text: &str) {
         self.turn += 1;
+        self.write(&self.marked(text));
+    }
+
+    /// Returns a message of the present turn with its marker, as the settings frame it.
+    fn marked(&self, text: &str) -> String {
         let is_named = self.turn > 1 || !self.job.cassette.further.is_empty();
         let turn = if is_named { format!("#{}", self.turn) } else { String::new() };
         let marked = format!("{text} [[clitape:{}{turn}]]", self.job.name());
-        self.write(&self.chat.fill(&self.spec.say).replace("{prompt}", &marked));
+        self.chat.fill(&self.spec.say).replace("{prompt}", &marked)
     }
 
     /// Writes a text of the person as it is.
@@ -405,6 +431,7 @@ impl Drive<'_> {
             self.shared.is_cut.store(true, Ordering::Relaxed);
             return Some(ObservedEnding::Over);
         }
+        self.edit_prompt(&played);
         self.act(&played);
         if let Some(sentence) = &played.refused {
             // A refusal after an interruption is expected: many gateways end the process where the recorded host asked
@@ -427,17 +454,29 @@ impl Drive<'_> {
     /// Returns whether the interlude begins that leaves a turn in its middle.
     fn is_cut(&self, played: &Played) -> bool {
         match self.shared.until {
-            None | Some(InterludeKind::AfterAnswer | InterludeKind::SessionGone) => false,
-            Some(InterludeKind::MidTurn | InterludeKind::SecondMessage) => {
-                played.printed * CUT_AT >= self.job.cassette.stdout.len() as u64
-                    && !played.turn_ended
-            }
-            Some(InterludeKind::MidQuestion) => {
-                let allow = &self.spec.press.allow;
-                played.waits_for.is_some()
-                    && buttons(&self.entries).iter().any(|(_, label)| allow.is_match(label))
-            }
+            Some(
+                InterludeKind::Restart(RestartMoment::MidTurn)
+                | InterludeKind::Person(FurtherAct::MessageInTurn),
+            ) => self.is_in_midst(played),
+            Some(
+                InterludeKind::Restart(RestartMoment::MidQuestion)
+                | InterludeKind::Person(FurtherAct::MessageAtQuestion),
+            ) => self.is_asked(played),
+            Some(InterludeKind::Person(FurtherAct::StopAtOnce)) => true,
+            _ => false,
         }
+    }
+
+    /// Returns whether a turn is in its middle.
+    fn is_in_midst(&self, played: &Played) -> bool {
+        played.printed * CUT_AT >= self.job.cassette.stdout.len() as u64 && !played.turn_ended
+    }
+
+    /// Returns whether a question has its buttons.
+    fn is_asked(&self, played: &Played) -> bool {
+        let allow = &self.spec.press.allow;
+        played.waits_for.is_some()
+            && buttons(&self.entries).iter().any(|(_, label)| allow.is_match(label))
     }
 
     /// Lets the next call fail if a result has begun after which one fails.
@@ -485,7 +524,9 @@ impl Drive<'_> {
             return;
         }
         let is_late = since.elapsed() > SEARCH;
+        let by_text = self.answered_by_text(&step.act, played, is_late);
         let is_done = match &step.act {
+            _ if by_text.is_some() => by_text == Some(TextAnswer::Taken),
             Act::Say(text) => {
                 self.asked = is_next_turn.then_some((played.starts, played.turns.len()));
                 self.say(text);
@@ -582,13 +623,20 @@ impl DriveResult {
             Faults::None => String::new(),
             faults => format!("; calls that fail: {faults}"),
         };
+        let more = match conditions.interlude {
+            Some(InterludeKind::Person(act)) => format!("; played: {act}"),
+            _ => String::new(),
+        };
         let times = match conditions.printing {
             Printing::Recorded => String::new(),
             Printing::Paced(ms) => format!(", a line each {ms} ms"),
             Printing::Seeded(seed) => format!(", cut and delayed by seed {seed}"),
         };
         [
-            ("person", format!("recorded: does what the recorded host of {} did", job.name())),
+            (
+                "person",
+                format!("recorded: does what the recorded host of {} did{more}", job.name()),
+            ),
             (front, format!("played: {played}{faults}")),
             ("gateway", format!("real: {}, `{}`", gateway.shown(), gateway.spec.command.join(" "))),
             (

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -111,6 +111,8 @@ struct LogLine<'a> {
     form: Option<Cow<'a, str>>,
     /// A line that the process read from stdin.
     line: Option<Cow<'a, str>>,
+    /// A note of the stand-in.
+    what: Option<Cow<'a, str>>,
     cassette: Option<Cow<'a, str>>,
     session_id: Option<Cow<'a, str>>,
     #[serde(default)]
@@ -186,6 +188,29 @@ impl StandInLog {
             true => Err(too_much(format!("more than {bytes}"), "--max-output")),
             false => Ok(()),
         }
+    }
+
+    /// Counts, for each text, the processes whose arguments have it, and the lines of stdin and the notes that do.
+    pub(crate) fn heard(&self, texts: &[String]) -> io::Result<Vec<usize>> {
+        let mut counts = vec![0; texts.len()];
+        let file = match files::open(&self.path) {
+            Err(error) if error.is_not_found() => return Ok(counts),
+            file => file?,
+        };
+        let mut lines = BufReader::new(file.take(self.read));
+        let mut line = Vec::new();
+        while lines.read_until(b'\n', &mut line)? > 0 {
+            if let Ok(LogLine { argv, line, what, .. }) = serde_json::from_slice(&line) {
+                let arguments = argv.iter().flatten().map(String::as_str);
+                let given: Vec<&str> =
+                    arguments.chain(line.as_deref()).chain(what.as_deref()).collect();
+                for (count, text) in counts.iter_mut().zip(texts) {
+                    *count += usize::from(given.iter().any(|given| given.contains(text)));
+                }
+            }
+            line.clear();
+        }
+        Ok(counts)
     }
 
     /// Returns the limit that is reached, in words; the log is not read any further then.

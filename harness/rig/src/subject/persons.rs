@@ -17,7 +17,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::spec::{ChatKind, Chats, FirstStep, GatewaySpec, Places, Starts, Writers, Writing};
-use crate::chat_server::{CallFault, ChatServer, PersonError, PressTarget, username};
+use crate::chat_server::{CallFault, ChatServer, PersonError, PersonText, PressTarget, username};
 
 /// The person of the warm-up. Those of the recordings have the next numbers.
 const WARM_UP: i64 = 7_000_001;
@@ -197,7 +197,8 @@ pub(crate) struct OpenedChat<'a> {
     pub(crate) words: Option<String>,
 }
 
-/// Does the first steps in a chat, once for each start of the gateway, and waits until the chat is quiet.
+/// Does the first steps in a chat, once for each start of the gateway, and waits until the chat is quiet, unless the
+/// person writes in the middle of a turn.
 ///
 /// # Errors
 ///
@@ -208,9 +209,12 @@ pub(crate) fn open_chat<'a>(
     seat: Seat,
     spec: &GatewaySpec,
     chats: &OpenedChats,
+    is_in_turn: bool,
     goes_on: GoesOn<'_>,
 ) -> Result<OpenedChat<'a>, NotOpened> {
-    settle(server, seat, goes_on)?;
+    if !is_in_turn {
+        settle(server, seat, goes_on)?;
+    }
     let opened = match chats.get(seat) {
         Some(opened) => opened,
         None => {
@@ -392,11 +396,27 @@ impl<'a> ChatPart<'a> {
 
     /// Writes a text as the person, in the topic if there is one.
     pub(crate) fn say(&self, text: &str) -> Result<(), PersonError> {
-        let said = match self.topic {
-            Some(topic) => self.server.say_in_topic(self.seat.chat, topic, text),
-            None => self.server.say(self.seat.chat, text),
-        };
-        said.map(drop)
+        self.write(PersonText::of(text, None))
+    }
+
+    /// Writes a reply or an album as the person, in the topic if there is one.
+    pub(crate) fn write(&self, written: PersonText<'_>) -> Result<(), PersonError> {
+        self.server.write(self.seat.chat, PersonText { topic: self.topic, ..written }).map(drop)
+    }
+
+    /// Edits the person's first message in this part.
+    pub(crate) fn edit_first(&self, text: &str) {
+        let entries = self.entries();
+        let first = entries.iter().find_map(|entry| entry.field("user_message_id")?.as_i64());
+        // A message that the person has written can be edited.
+        let _ = first.map(|number| self.server.edit(self.seat.chat, number, text));
+    }
+
+    /// Returns the number of the bot's last message before this part.
+    pub(crate) fn last_before(&self) -> Option<i64> {
+        let view = ChatView::after(&self.server.entries_after(self.seat.chat, 0)[..self.known]);
+        let numbers = view.numbered().filter_map(|(id, _)| i64::try_from(id).ok());
+        numbers.filter(|id| self.before.contains(id)).max()
     }
 
     /// Lets the next call of the chat fail.

@@ -166,6 +166,9 @@ impl<'a> Play<'a> {
             kept,
             until: None,
             is_cut: AtomicBool::new(false),
+            deed: None,
+            written: Mutex::new(None),
+            behind: None,
         }
     }
 }

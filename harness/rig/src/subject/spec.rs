@@ -568,10 +568,7 @@ impl Conditions {
             }
         };
         let whole = self.whole_lines.then(|| "--whole-lines".to_owned());
-        let interlude = self.interlude.map(|kind| match kind {
-            InterludeKind::SecondMessage => format!("--{kind}"),
-            restart => format!("--restart {restart}"),
-        });
+        let interlude = self.interlude.map(InterludeKind::option);
         let lives_on = (self.lives_on_s > 0).then(|| format!("--lives-on {}", self.lives_on_s));
         let printing = self.printing.argument().into_iter();
         let arguments = printing.chain(whole).chain(faults).chain(lives_on).chain(interlude);

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use clitape_judge::known::KnownDifferences;
 use clitape_judge::neighbours::RunWords;
-use clitape_judge::observation::{InterludeKind, ObservedEnding, SubjectTraits};
+use clitape_judge::observation::{
+    FurtherAct, InterludeKind, ObservedEnding, RestartMoment, SubjectTraits,
+};
 use clitape_judge::{
     ContextMoment, Finding, FindingId, FindingKind, Violation, finally_read, says_the_same,
 };
@@ -179,7 +181,7 @@ impl<'a> GatewaySubject<'a> {
                 is_one_shot && *lives_on_s == 0 && !self.is_played_harshly,
             ),
             ("a restart (`--restart mid-turn`)", is_chat && interlude.is_none()),
-            ("a second message in a turn (`--second-message`)", is_chat && interlude.is_none()),
+            ("a person who does more (`--person long-prompt`)", is_chat && interlude.is_none()),
         ];
         let words: Vec<&str> = untried
             .into_iter()
@@ -230,7 +232,7 @@ impl Subject for GatewaySubject<'_> {
         let (spec, selection) = (self.gateway.spec, options.selection);
         let trials = select(self.rig.workspace, spec, selection, self.force)?;
         Ok(match self.conditions.interlude {
-            Some(kind) => with_moment(trials, kind, selection.is_whole),
+            Some(kind) => with_moment(trials, kind, spec, selection.is_whole),
             None => trials,
         })
     }
@@ -589,7 +591,7 @@ impl GatewayTrials<'_> {
 }
 
 impl GatewaySubject<'_> {
-    /// Kills the gateway in the midst of each recording, one after another, and judges what became of it.
+    /// Plays an interlude in the midst of each recording, one after another, and judges what became of it.
     fn observe_interludes(
         &mut self,
         kind: InterludeKind,
@@ -622,6 +624,9 @@ impl GatewaySubject<'_> {
                 }
                 played => played?,
             };
+            if let Some(watch) = &mut self.watch {
+                watch(RunEvent::Entries(job, &result.whole.entries));
+            }
             whole.notes.extend(result.notes(trial));
             let place = FindingPlace { gateway, job, rig, conditions };
             let found = result.violations(trial, self.promises());
@@ -648,29 +653,55 @@ impl GatewaySubject<'_> {
 
 /// Keeps the recordings that have the moment of an interlude. Of a whole selection one is enough, because each needs
 /// starts of its own.
-fn with_moment(mut trials: Trials<Job>, kind: InterludeKind, is_whole: bool) -> Trials<Job> {
+fn with_moment(
+    mut trials: Trials<Job>,
+    kind: InterludeKind,
+    spec: &GatewaySpec,
+    is_whole: bool,
+) -> Trials<Job> {
+    let lacks = |job: &Job| lacks_moment(job, kind, spec);
     let (fit, others): (Vec<Job>, Vec<Job>) =
-        trials.fit.into_iter().partition(|job| lacks_moment(job, kind).is_none());
+        trials.fit.into_iter().partition(|job| lacks(job).is_none());
     trials.fit = fit;
     if is_whole && !trials.fit.is_empty() {
         trials.left_out.clear();
         let is_usual = |job: &Job| TRIED.contains(&job.scenario.name.as_str());
-        let chosen = trials.fit.iter().position(is_usual).unwrap_or(0);
+        let is_best = |job: &Job| match kind {
+            InterludeKind::Person(FurtherAct::StopAtOnce) => job.is_stopped_once(),
+            InterludeKind::Person(FurtherAct::AnswerByText) => {
+                job.dialogue.steps.iter().any(|step| matches!(step.act, Act::Choose(_)))
+            }
+            _ => false,
+        };
+        let chosen = trials.fit.iter().position(is_best);
+        let chosen = chosen.or_else(|| trials.fit.iter().position(is_usual)).unwrap_or(0);
         trials.fit = vec![trials.fit.swap_remove(chosen)];
         return trials;
     }
     trials.left_out.extend(others.iter().filter_map(|job| {
-        let why = Misfit::NoMoment(lacks_moment(job, kind)?).to_string();
+        let why = Misfit::NoMoment(lacks(job)?).to_string();
         Some(LeftOut { name: job.name(), why })
     }));
     trials
 }
 
 /// Returns the reason why a recording does not have the moment of an interlude.
-fn lacks_moment(job: &Job, kind: InterludeKind) -> Option<&'static str> {
-    let asks = job.dialogue.steps.iter().any(|step| matches!(step.act, Act::Answer { .. }));
+fn lacks_moment(job: &Job, kind: InterludeKind, spec: &GatewaySpec) -> Option<&'static str> {
+    let has = |is_it: fn(&Act) -> bool| job.dialogue.steps.iter().any(|step| is_it(&step.act));
+    let is_permission = |act: &Act| matches!(act, Act::Answer { .. });
+    let is_answer = |act: &Act| matches!(act, Act::Answer { .. } | Act::Choose(_));
     match kind {
-        InterludeKind::MidQuestion => (!asks).then_some("nobody is asked for a permission"),
+        InterludeKind::Restart(RestartMoment::MidQuestion)
+        | InterludeKind::Person(FurtherAct::MessageAtQuestion) => {
+            (!has(is_permission)).then_some("nobody is asked for a permission")
+        }
+        InterludeKind::Person(FurtherAct::AnswerByText) => {
+            (!has(is_answer)).then_some("nobody is asked")
+        }
+        InterludeKind::Person(FurtherAct::StopAtOnce) if spec.stop.is_none() => {
+            Some("the subject names no `stop`")
+        }
+        InterludeKind::Person(FurtherAct::StopAtOnce) if job.is_stopped_once() => None,
         _ => (!ends_with_answer(job)).then_some("it is not one message and its answer"),
     }
 }
@@ -763,8 +794,7 @@ impl FindingPlace<'_> {
     fn reproduce(&self) -> String {
         let program = self.rig.workspace.program();
         let (gateway, conditions) = (self.gateway.shown(), self.conditions.arguments());
-        let command = if self.conditions.interlude.is_some() { "test --subject" } else { "rig" };
-        format!("{program} {command} {gateway} {}{conditions}", self.job.name())
+        format!("{program} rig {gateway} {}{conditions}", self.job.name())
     }
 
     /// Returns the command that plays this cassette beside another one.

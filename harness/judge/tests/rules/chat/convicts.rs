@@ -475,8 +475,11 @@ fn sb035_nothing_of_another_conversation_is_shown() {
 }
 
 #[test]
-fn sb044_to_sb047_what_a_restart_broke_off_is_told_and_what_came_is_answered_once() {
-    use InterludeKind::*;
+fn sb044_to_sb047_what_an_interlude_broke_off_is_told_and_what_came_is_answered_once() {
+    use FurtherAct::*;
+    use InterludeKind::{Person, Restart};
+    use RestartMoment::*;
+    use clap::ValueEnum as _;
     let facts = facts_of(&Cassette::load(&root().join("cassettes/three-tools/2.1.329")).unwrap());
     let as_is = |kind| Interlude {
         kind,
@@ -484,6 +487,8 @@ fn sb044_to_sb047_what_a_restart_broke_off_is_told_and_what_came_is_answered_onc
         over_ms: 5_000,
         starts_again: 0,
         pressed: None,
+        unheard: None,
+        went_on: None,
         left: None,
         resumed: Some("b".to_owned()),
         sessions: vec!["a".to_owned(), "b".to_owned()],
@@ -495,7 +500,8 @@ fn sb044_to_sb047_what_a_restart_broke_off_is_told_and_what_came_is_answered_onc
         let entries = [&[said(0)], &begun[..], between, &next].concat();
         let seen = Observation::of_chat(facts.clone(), entries);
         let mut found = judge(&Observation { interlude: Some(interlude.clone()), ..seen });
-        let of_interlude = [K::RestartUntold, K::MessageLost, K::AnsweredAgain, K::OldSession];
+        let of_interlude =
+            [K::StopIgnored, K::RestartUntold, K::MessageLost, K::AnsweredAgain, K::OldSession];
         found.retain(|found| of_interlude.contains(&found.kind));
         let kinds: Vec<K> = found.iter().map(|found| found.kind).collect();
         assert_eq!(kinds, expect, "{interlude:?}: {found:#?}");
@@ -503,24 +509,40 @@ fn sb044_to_sb047_what_a_restart_broke_off_is_told_and_what_came_is_answered_onc
     let told = [edit(6_000, 7, "I was restarted.")];
     let refused = serde_json::json!({ "message_id": 7, "text": "x", "refused": "Bad Request" });
     let refused = [call(6_000, "editMessageText", refused)];
-    for kind in [MidTurn, MidQuestion] {
+    for kind in [MidTurn, MidQuestion].map(Restart) {
         check(&as_is(kind), &told, &[]);
         check(&as_is(kind), &refused, &[K::RestartUntold]);
         check(&as_is(kind), &[], &[K::RestartUntold]);
         check(&Interlude { starts_again: 1, ..as_is(kind) }, &[], &[]);
     }
-    for kind in [AfterAnswer, SessionGone] {
+    for kind in [AfterAnswer, SessionGone].map(Restart) {
         check(&as_is(kind), &[], &[]);
         check(&Interlude { starts_again: 1, ..as_is(kind) }, &[], &[K::AnsweredAgain]);
     }
     let left = Some("`claude` was not started".to_owned());
-    check(&Interlude { left: left.clone(), ..as_is(AfterAnswer) }, &told, &[K::MessageLost]);
-    check(&Interlude { left: left.clone(), ..as_is(SessionGone) }, &told, &[]);
-    check(&Interlude { left, ..as_is(SecondMessage) }, &told, &[K::MessageLost]);
-    check(&as_is(SecondMessage), &[], &[]);
-    let resumed = |id: &str| Interlude { resumed: Some(id.to_owned()), ..as_is(AfterAnswer) };
+    let after_answer = as_is(Restart(AfterAnswer));
+    check(&Interlude { left: left.clone(), ..after_answer.clone() }, &told, &[K::MessageLost]);
+    check(&Interlude { left: left.clone(), ..as_is(Restart(SessionGone)) }, &told, &[]);
+    for act in FurtherAct::value_variants() {
+        let kind = Person(*act);
+        check(&Interlude { left: left.clone(), ..as_is(kind) }, &told, &[K::MessageLost]);
+        let unheard = Some("part 2 of 3".to_owned());
+        let unheard = Interlude { unheard, ..as_is(kind) };
+        check(&unheard, &told, &[K::MessageLost]);
+        let words = "Sorry, please press a button.";
+        check(&unheard, &[edit(4_000, 7, words)], &[]);
+        let later = if *act == AnswerByText { &[K::MessageLost][..] } else { &[] };
+        check(&unheard, &[edit(6_000, 7, words)], later);
+    }
+    let stopped = as_is(Person(StopAtOnce));
+    let stop = [said(100), said(8_000)];
+    check(&stopped, &stop, &[K::MessageLost]);
+    check(&stopped, &[said(100), send(200, 7, "Stopped.")], &[]);
+    let went_on = Some("claude went on for 2.0 s, to the end of the turn".to_owned());
+    check(&Interlude { went_on, ..stopped }, &stop, &[K::StopIgnored]);
+    let resumed = |id: &str| Interlude { resumed: Some(id.to_owned()), ..after_answer.clone() };
     check(&resumed("a"), &[], &[K::OldSession]);
-    check(&Interlude { resumed: None, ..as_is(AfterAnswer) }, &[], &[]);
+    check(&Interlude { resumed: None, ..after_answer.clone() }, &[], &[]);
 }
 
 #[test]

@@ -102,13 +102,23 @@ impl Drive<'_> {
     pub(super) fn queue(&mut self, played: &Played) {
         self.ticket.plays(played.starts > 0 && !self.is_done(played));
         if played.starts == 0 {
-            if self.ticket.may_wait(self.says_that_it_waits()) {
+            if self.ticket.may_wait(self.says_that_it_waits()) || self.is_behind() {
                 self.clock = Instant::now();
             }
         } else if !self.is_started {
             self.ticket.starts(self.clock.elapsed());
             (self.is_started, self.clock) = (true, Instant::now());
         }
+    }
+
+    /// Returns whether the turn in which the person wrote goes on, for at most the time of a run.
+    fn is_behind(&self) -> bool {
+        let is_open = |name: &String| {
+            let played = self.shared.log().played(name);
+            played.starts > 0 && !played.turn_ended
+        };
+        self.begin.elapsed() < Duration::from_secs(self.spec.within_s)
+            && self.shared.behind.as_ref().is_some_and(is_open)
     }
 
     /// Returns whether the last words of the chat say that the person's message waits for others.
