@@ -779,6 +779,43 @@ fn lines_in_two_pieces_and_a_429_at_the_result_are_parts_of_each_run() {
     check(dir.path(), &["rig", "--yes", "mine", "plain-text"], 0, &[], &[]);
 }
 
+/// A gateway with one chat may be wrong because of what came before in it, and one that writes into its folder because of
+/// an earlier run.
+#[test]
+fn what_came_before_is_part_of_the_command_and_what_is_left_is_named() {
+    if !has_program("python3") {
+        return;
+    }
+    // The second turn of a start, whatever it is about, has no answer.
+    let dir = workspace(&["plain-text", "three-tools"]);
+    let once = "import sys; sys.path.insert(0, sys.argv[1]); sys.argv = sys.argv[:1]\n\
+        import telegram as gateway\n\
+        finish, count = gateway.Turn.finish, []\n\
+        def first(turn, code):\n  \
+          count.append(1); open('count.txt', 'w').write(str(len(count)))\n  \
+          if len(count) < 2: finish(turn, code)\n\
+        gateway.Turn.finish, gateway.Turn.show = first, lambda turn: None\n\
+        source = open(gateway.__file__).read().split('__main__\":')[1]\n\
+        exec('if True:' + source, vars(gateway))";
+    let folder = root().join("subjects/examples");
+    let env =
+        "env = { TELEGRAM_API = '{bot_api}', TELEGRAM_TOKEN = '{token}', CLAUDE_BIN = '{claude}' }";
+    let toml = format!(
+        "[subject.mine]\nkind = 'gateway'\nchats = 'one'\nidle_s = 2\nprogress_shown = false\ntools_shown = false\n{env}\n\
+         command = ['python3', '-c', \"\"\"{once}\"\"\", '{}']\n",
+        folder.display()
+    );
+    fs::write(dir.path().join("clitape.toml"), toml).unwrap();
+    let test = ["test", "--yes", "--subject", "mine", "three-tools", "plain-text"];
+    let left = "`count.txt` was written into the folder of clitape.toml";
+    let told = check(dir.path(), &test, 3, &["SB001 answer-missing", left], &[]);
+    let line = told.split("reproduce: clitape ").nth(1).unwrap().lines().next().unwrap();
+    assert!(line.starts_with("test --subject mine three-tools/"), "{told}");
+    let again = [&["test", "--yes"][..], &line.split(' ').skip(1).collect::<Vec<_>>()].concat();
+    check(dir.path(), &again, 3, &["SB001 answer-missing"], &[]);
+    check(dir.path(), &["rig", "--yes", "mine", "plain-text"], 0, &[], &[]);
+}
+
 #[test]
 fn words_of_another_conversation_are_convicted_by_a_command_that_plays_both() {
     if !has_program("python3") {

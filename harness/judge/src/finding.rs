@@ -688,11 +688,24 @@ const WRITTEN: [Written; 7] = [
     ("review", &[], &[]),
     (
         "rig",
-        &[],
+        &["--whole-lines"],
         &["--chat-faults", "--chat-rate", "--chat-seed", "--lives-on", "--pace", "--seed"],
     ),
     ("scan", &[], &[]),
-    ("test", &["--lanes", "--update"], &["--subject"]),
+    (
+        "test",
+        &["--lanes", "--second-message", "--update", "--whole-lines"],
+        &[
+            "--chat-faults",
+            "--chat-rate",
+            "--chat-seed",
+            "--lives-on",
+            "--pace",
+            "--restart",
+            "--seed",
+            "--subject",
+        ],
+    ),
 ];
 
 /// Returns whether clitape itself may put this command into a finding.

@@ -28,6 +28,7 @@ mod deed;
 mod dialogue;
 mod drive;
 mod error;
+mod folder_state;
 mod golden;
 mod interlude;
 mod lasting;

@@ -32,6 +32,7 @@ use super::boot::Playing;
 use super::dialogue::{Act, Misfit, PersonDialogue, misfit};
 use super::drive::{DriveResult, Job, violations};
 use super::error::SubjectError;
+use super::folder_state::FolderState;
 use super::golden;
 use super::interlude::InterludeTrial;
 use super::patience::Patience;
@@ -128,6 +129,8 @@ pub struct GatewaySubject<'a> {
     whole: Option<WholeRun>,
     /// The cassettes that were played to their end, with their results.
     pub played: Vec<(Job, DriveResult)>,
+    /// The files of the folder in which the gateway starts by default, before the run; `None` if it names another one.
+    folder: Option<FolderState>,
 }
 
 impl<'a> GatewaySubject<'a> {
@@ -135,7 +138,8 @@ impl<'a> GatewaySubject<'a> {
     pub fn new(gateway: NamedGateway<'a>, conditions: &'a Conditions, rig: RigHost<'a>) -> Self {
         let (watch, whole, played) = (None, None, Vec::new());
         let (force, is_played_harshly) = (false, false);
-        Self { gateway, conditions, rig, force, is_played_harshly, watch, whole, played }
+        let folder = None;
+        Self { gateway, conditions, rig, force, is_played_harshly, watch, whole, played, folder }
     }
 
     /// Calls `watch` with each event of the gateway's first round.
@@ -230,6 +234,8 @@ impl Subject for GatewaySubject<'_> {
 
     fn fits(&mut self, options: SuiteOptions<'_>) -> Result<Trials<Job>, SubjectError> {
         let (spec, selection) = (self.gateway.spec, options.selection);
+        let is_default = spec.folder.is_none();
+        self.folder = is_default.then(|| FolderState::of(self.rig.workspace.root()));
         let trials = select(self.rig.workspace, spec, selection, self.force)?;
         Ok(match self.conditions.interlude {
             Some(kind) => with_moment(trials, kind, spec, selection.is_whole),
@@ -354,6 +360,8 @@ impl Subject for GatewaySubject<'_> {
             run.workspace.push(CheckRun::of("the persons who write", vec![finding]));
         }
         run.notes.extend(whole.notes);
+        let root = rig.workspace.root();
+        run.notes.extend(self.folder.take().and_then(|before| before.written_since(root)));
         if !run.is_stopped {
             run.notes.extend(self.untried(options));
         }
@@ -465,7 +473,8 @@ impl GatewayTrials<'_> {
         }
         let (spec, conditions) = (self.gateway.spec, self.conditions);
         let index = self.jobs.iter().position(|one| std::ptr::eq(one, job));
-        let place = FindingPlace { gateway: self.gateway, job, rig: self.rig, conditions };
+        let before = shared(self.gateway, &self.jobs[..index.unwrap_or(0)]);
+        let place = FindingPlace { gateway: self.gateway, job, rig: self.rig, conditions, before };
         let neighbours = index.and_then(|index| Some(self.words.as_ref()?.around(index)));
         let found = violations(job, seen, self.traits, spec.front, neighbours);
         let (mut findings, notes) = place.mark(&mut self.known, found, &seen.entries);
@@ -560,7 +569,7 @@ impl GatewayTrials<'_> {
                 .push(format!("not tried: a 429 at the result of {name}: no call came after it"));
         }
         let (gateway, rig) = (self.gateway, self.rig);
-        let place = FindingPlace { gateway, job, rig, conditions };
+        let place = FindingPlace { gateway, job, rig, conditions, before: &[] };
         let mut found = violations(job, seen, self.traits, gateway.spec.front, None);
         found.retain(|found| {
             !check.findings.iter().any(|known| known.id == FindingId::Known(found.kind))
@@ -582,8 +591,9 @@ impl GatewayTrials<'_> {
         for (index, job) in self.jobs.iter().enumerate() {
             let Some(check) = &mut self.checks[index] else { continue };
             let (Some(seen), Some(planned)) = (&seen[index], &planned[index]) else { continue };
-            let (gateway, rig) = (self.gateway, self.rig);
-            let place = FindingPlace { gateway, job, rig, conditions };
+            let (gateway, rig, before) =
+                (self.gateway, self.rig, shared(self.gateway, &self.jobs[..index]));
+            let place = FindingPlace { gateway, job, rig, conditions, before };
             check.findings.extend(place.under_plan(seed, seen, planned));
             check.took = check.took.map(|took| took + planned.took);
         }
@@ -628,7 +638,7 @@ impl GatewaySubject<'_> {
                 watch(RunEvent::Entries(job, &result.whole.entries));
             }
             whole.notes.extend(result.notes(trial));
-            let place = FindingPlace { gateway, job, rig, conditions };
+            let place = FindingPlace { gateway, job, rig, conditions, before: &[] };
             let found = result.violations(trial, self.promises());
             let (findings, notes) = place.mark(&mut whole.known, found, &result.whole.entries);
             let check = CheckRun {
@@ -784,6 +794,13 @@ struct FindingPlace<'a> {
     job: &'a Job,
     rig: RigHost<'a>,
     conditions: &'a Conditions,
+    /// The cassettes that were played before it in the same chat.
+    before: &'a [Job],
+}
+
+/// Returns the cassettes that were played before one in the same chat; none if each has its own.
+fn shared<'a>(gateway: NamedGateway<'_>, before: &'a [Job]) -> &'a [Job] {
+    if gateway.spec.writers.chats == Chats::One { before } else { &[] }
 }
 
 impl FindingPlace<'_> {
@@ -794,7 +811,9 @@ impl FindingPlace<'_> {
     fn reproduce(&self) -> String {
         let program = self.rig.workspace.program();
         let (gateway, conditions) = (self.gateway.shown(), self.conditions.arguments());
-        format!("{program} rig {gateway} {}{conditions}", self.job.name())
+        let command = if self.before.is_empty() { "rig" } else { "test --subject" };
+        let names: Vec<String> = self.before.iter().chain([self.job]).map(Job::name).collect();
+        format!("{program} {command} {gateway} {}{conditions}", names.join(" "))
     }
 
     /// Returns the command that plays this cassette beside another one.

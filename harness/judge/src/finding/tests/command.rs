@@ -16,6 +16,8 @@ fn only_lines_that_findings_write_are_commands() {
             true,
         ),
         ("clitape rig mine a/2.1.9 --pace 9 --chat-faults sendMessage:2:lost-reply", true),
+        ("clitape test --subject mine a/2.1.9 b/2.1.9 --whole-lines --chat-seed 7", true),
+        ("clitape test --subject mine a/2.1.9 --restart mid-turn", true),
         ("clitape scan cassettes/a/2.1.9/stdout.jsonl", true),
         ("clitape new a", true),
         ("ls -la 'scenarios/a b'", true),
