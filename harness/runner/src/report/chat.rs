@@ -99,9 +99,10 @@ impl TwoSidedChat {
         messages
     }
 
-    /// Returns the number of messages of both sides, and of those of the person.
+    /// Returns the number of messages of both sides, drafts included, and of those of the person.
     pub(super) fn count(&self) -> (usize, usize) {
-        (self.view.messages().len() + self.written.len(), self.written.len())
+        let seen = self.view.messages().len() + self.view.drafts().count();
+        (seen + self.written.len(), self.written.len())
     }
 }
 

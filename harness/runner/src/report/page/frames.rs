@@ -376,6 +376,14 @@ mod tests {
     }
 
     #[test]
+    fn a_draft_is_a_message_of_a_frame() {
+        let draft = [(4200, "sendMessageDraft", r#""draft_id":1,"text":"a""#)];
+        let chat = ChatFrames::of(&entries(&draft), ChatProfile::Telegram, None);
+        let last = chat.frames.last().unwrap();
+        assert_eq!((last.earlier, last.messages.len(), last.is_answered()), (0, 1, true));
+    }
+
+    #[test]
     fn a_key_frame_leads_to_its_moment() {
         let entries = entries(&[(4200, "sendMessage", r#""message_id":1,"text":"<b>a</b>&lt;""#)]);
         let chat = ChatFrames::of(&entries, ChatProfile::Telegram, None);
