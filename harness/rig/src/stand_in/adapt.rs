@@ -2,8 +2,8 @@
 //!
 //! Lines that the CLI prints for this host only are added, and those that it printed for the recorded host only are
 //! left out. A host that asks for the pieces of messages (`stream_event`) gets them even if the recording has none:
-//! each block of a message becomes one piece. The ids of the live session take the place of recorded ones; only the
-//! bytes of the ids change.
+//! each block of a message becomes one piece. The ids of the live session take the place of recorded ones, and its folder
+//! that of the recorded one if a setting says so; no other bytes change.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -34,6 +34,18 @@ pub(super) struct HostFacts {
     pub(super) asks: Asks,
     /// The id of the live session.
     pub(super) session_id: String,
+    /// The folder that takes the place of the recorded one; `None` if that stays.
+    pub(super) folder: Option<String>,
+}
+
+impl HostFacts {
+    /// Returns the folder of this process, if every form in which a line can have it is the same: JSON inside of JSON
+    /// escapes other characters twice.
+    pub(super) fn own_folder() -> Option<String> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-');
+        let folder = std::env::current_dir().ok()?.into_os_string().into_string().ok()?;
+        folder.chars().all(is_plain).then_some(folder)
+    }
 }
 
 /// The message that the CLI works on.
@@ -395,10 +407,12 @@ impl LiveIds {
     /// Returns the length of the id that begins at `at`, and its replacement; `None` if no id begins there.
     fn at(&self, line: &[u8], at: usize) -> Option<(usize, Vec<u8>)> {
         let is_inner = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-' || *byte == b'_';
-        if at > 0 && line.get(at - 1).is_some_and(is_inner) {
+        let rest = &line[at..];
+        // A path is whole behind a letter, which may be that of an escape such as `\n`.
+        let is_path = rest.starts_with(b"/");
+        if at > 0 && !is_path && line.get(at - 1).is_some_and(is_inner) {
             return None;
         }
-        let rest = &line[at..];
         if self.round > 1
             && let Some(name) = NAMED_IDS.iter().find(|name| rest.starts_with(name))
         {
@@ -567,6 +581,15 @@ mod tests {
             r#"{"id":"clitape-1","o":"clitape-11","p":"my-clitape-1"}"#,
             r#"{"id":"req \"1\"","o":"clitape-11","p":"my-clitape-1"}"#,
         );
+    }
+
+    #[test]
+    fn the_folder_is_replaced_in_every_form() {
+        let mut ids = LiveIds::new(1);
+        ids.bind("/clitape/project", "/srv/work");
+        let line = r#"{"cwd":"/clitape/project","p":"{\"f\":\"/clitape/project/a\"}","t":"a\n/clitape/project, /clitape/projects"}"#;
+        let expect = r#"{"cwd":"/srv/work","p":"{\"f\":\"/srv/work/a\"}","t":"a\n/srv/work, /clitape/projects"}"#;
+        assert_eq!(String::from_utf8(ids.bind_text(line.as_bytes())).unwrap(), expect);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use fs_err::OpenOptions;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::adapt::HostFacts;
 use crate::clock::now_ms;
 
 /// The most bytes of a host's line that go into the log.
@@ -76,8 +77,11 @@ impl Log {
     }
 
     /// Writes the start of a turn; another process has printed the first `left_out` bytes of its cassette.
-    pub(super) fn turn(&mut self, cassette: &str, turn: u64, session_id: &str, left_out: u64) {
-        let mut turn = json!({"cassette": cassette, "turn": turn, "session_id": session_id});
+    pub(super) fn turn(&mut self, cassette: &str, turn: u64, host: &HostFacts, left_out: u64) {
+        let mut turn = json!({"cassette": cassette, "turn": turn, "session_id": host.session_id});
+        if let Some(folder) = &host.folder {
+            turn["folder"] = folder.as_str().into();
+        }
         if left_out > 0 {
             turn["left_out"] = left_out.into();
         }

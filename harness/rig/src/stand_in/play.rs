@@ -92,6 +92,7 @@ impl<'a> Player<'a> {
             wants_pieces: arguments.wants_partials,
             asks: arguments.asks.clone(),
             session_id,
+            folder: settings.has_live_folder.then(HostFacts::own_folder).flatten(),
             ..HostFacts::default()
         };
         let kept = Arc::new(KeptBytes::within(settings.max_kept));
@@ -309,7 +310,7 @@ impl<'a> Player<'a> {
             self.turns = (self.turns.0 + 1, self.turns.1 + 1);
             self.is_turn_open = true;
             let (turn, left_out) = (self.turns.0, self.left_out);
-            self.log.turn(&running.name(), turn, &self.host.session_id, left_out);
+            self.log.turn(&running.name(), turn, &self.host, left_out);
         }
     }
 

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::rc::Rc;
 
+use clitape_recording::cassette::canon::MachineFolder;
 use clitape_recording::cassette::{Cassette, TickKind};
 use clitape_recording::files;
 use clitape_recording::scenario::RunSpec;
@@ -77,6 +78,9 @@ impl PlayedCassette {
                 ids = ids.of_session(&host.session_id);
             }
             ids.bind(session, &host.session_id);
+        }
+        if let Some(folder) = &host.folder {
+            ids.bind(MachineFolder::Project.path(), folder);
         }
         let mut lockstep = Lockstep::new(Rc::clone(&dialogue));
         if host.is_initialized {

@@ -39,6 +39,8 @@ pub(super) struct Settings {
     pub(super) end: Option<String>,
     /// `CLITAPE_OWN_PROMPTS=answer`: a prompt that names no recording gets a short answer.
     pub(super) answers_own_prompts: bool,
+    /// `CLITAPE_FOLDER=live`: the folder of the process takes the place of the recorded one.
+    pub(super) has_live_folder: bool,
     /// `CLITAPE_SESSIONS=gone`: no session of an earlier process can be resumed.
     pub(super) has_lost_sessions: bool,
     /// `CLITAPE_LOG`: the log file.
@@ -71,6 +73,7 @@ impl Settings {
             play: text("CLITAPE_PLAY"),
             end: text("CLITAPE_END"),
             answers_own_prompts: text("CLITAPE_OWN_PROMPTS").is_some_and(|value| value == "answer"),
+            has_live_folder: text("CLITAPE_FOLDER").is_some_and(|value| value == "live"),
             has_lost_sessions: text("CLITAPE_SESSIONS").is_some_and(|value| value == "gone"),
             log: get("CLITAPE_LOG").map(PathBuf::from),
             wait: wait.unwrap_or(HOST_WAIT),

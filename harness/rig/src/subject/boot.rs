@@ -525,6 +525,9 @@ fn own_environment(
     if let Some(version) = &playing.cli {
         set("CLITAPE_VERSION", version.as_str().into());
     }
+    if spec.front == Front::Chat && !spec.has_bus() {
+        set("CLITAPE_FOLDER", "live".into());
+    }
     if playing.sessions_are_gone {
         set("CLITAPE_SESSIONS", "gone".into());
     }

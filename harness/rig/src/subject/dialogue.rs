@@ -263,6 +263,8 @@ pub enum Misfit {
     DuringTurn,
     /// The recorded person said no or chose, and the gateway answers questions itself.
     AnswersItself,
+    /// The gateway, which asks nobody, denied by itself what the recorded person allowed.
+    DeniedByItself,
     /// The gateway served only another person; a separate finding reports that.
     NotServed,
     /// The recording has no moment for a restart or a further act of the person, for this reason.
@@ -306,6 +308,10 @@ impl fmt::Display for Misfit {
             Self::AnswersItself => f.write_str(
                 "the recorded person says no or chooses, and the gateway does not pass questions on \
                  (questions_asked = true)",
+            ),
+            Self::DeniedByItself => f.write_str(
+                "the gateway denied by itself what the recorded person allowed, and what `claude` does then is not \
+                 recorded",
             ),
             Self::NotServed => {
                 f.write_str("the gateway served another person only; see SB026 about the subject")

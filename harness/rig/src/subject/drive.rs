@@ -36,6 +36,7 @@ use crate::chat_server::{ChatServer, Faults, PressTarget};
 use crate::clock::now_ms;
 use crate::limits::{Held, KeptBytes, RigLimits, entry_bytes, json_bytes};
 
+mod folder;
 mod more;
 mod over;
 
@@ -405,7 +406,10 @@ impl Drive<'_> {
             return;
         }
         self.last_look = Some(Instant::now());
-        let entries = self.chat.entries();
+        let mut entries = self.chat.entries();
+        if let Some(folder) = self.shared.log().played(&self.job.name()).folder {
+            folder::put_back(&mut entries, &folder);
+        }
         let known = self.entries.len().min(entries.len());
         if entries.len() > known {
             watch(&entries[known..]);

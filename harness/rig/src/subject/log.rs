@@ -26,10 +26,12 @@ const SENTENCE: usize = 4_096;
 const SESSION: usize = 64;
 /// The bytes that the session of a turn counts for, beside the name of its cassette.
 const TURN: usize = 3 * SESSION + size_of::<TurnSession>() + 2 * size_of::<String>();
+/// The most bytes of the path of a folder.
+const FOLDER: usize = 1_024;
 /// The bytes that a process counts for, beside the name of its cassette.
 const PROCESS: usize = 128;
 /// The bytes that a cassette counts for, beside its name, its turns and its prints.
-const CASSETTE: usize = 512 + 2 * SENTENCE + SESSION;
+const CASSETTE: usize = 512 + 2 * SENTENCE + SESSION + FOLDER;
 
 /// A reader of a log. Its memory counts in the account, because other programs can write to the log.
 #[derive(Debug)]
@@ -97,6 +99,8 @@ pub(crate) struct Played {
     pub(crate) prints: Arc<Vec<(u64, u64)>>,
     /// The sessions of its turns, in the same order.
     pub(crate) sessions: Vec<TurnSession>,
+    /// The folder that took the place of the recorded one in its last turn; `None` if that stayed.
+    pub(crate) folder: Option<Arc<str>>,
 }
 
 /// A line of the log, with the fields that are used.
@@ -115,6 +119,7 @@ struct LogLine<'a> {
     what: Option<Cow<'a, str>>,
     cassette: Option<Cow<'a, str>>,
     session_id: Option<Cow<'a, str>>,
+    folder: Option<Cow<'a, str>>,
     #[serde(default)]
     left_out: u64,
     sentence: Option<Cow<'a, str>>,
@@ -332,6 +337,7 @@ impl StandInLog {
             };
             self.owners.entry(id.clone()).or_insert_with(|| cassette.to_owned());
             played.sessions.push(TurnSession { id, from });
+            played.folder = line.folder.as_deref().filter(|it| it.len() <= FOLDER).map(Arc::from);
             return Ok(());
         }
         let sentence = || {

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use clitape_judge::observation::ObservedEnding;
+use clitape_judge::{FindingKind, Violation};
 use clitape_process::threads::{NoMoreThreads, start_in, start_some};
 use clitape_process::{Overflow, ProcessError, Program};
 use clitape_recording::text::plain;
@@ -19,7 +20,7 @@ use clitape_recording::trace::Entry;
 
 use super::agent;
 use super::boot::{Boot, ENDING, Ground, LOOK, PersonSide, Playing, Start, ended};
-use super::drive::{DriveResult, Job, RunContext, drive};
+use super::drive::{DriveResult, Job, RunContext, drive, violations};
 use super::error::SubjectError;
 use super::log::StandInLog;
 use super::patience::{Patience, STILL, Stillness};
@@ -309,6 +310,7 @@ impl CassetteQueue<'_> {
                             |entries: &[Entry]| tell(PlayMessage::Entries(index, entries.to_vec()));
                         let seen = play_one(&jobs[index], persons.seat(index), faults, &watch);
                         shared.queue.let_out();
+                        let is_stuck = |seen| is_stuck(&jobs[index], spec, seen);
                         let is_stuck = shares_chat && seen.as_ref().is_some_and(is_stuck);
                         if seen.as_ref().is_some_and(is_put_off) {
                             // A poisoned lock is safe: pushing an index can't panic.
@@ -535,9 +537,14 @@ fn is_put_off(seen: &DriveResult) -> bool {
     matches!(&seen.ending, ObservedEnding::NotServed(sentence) if sentence.is_empty())
 }
 
-/// Returns whether a run did not come to its end, so that the next one in the same chat would wait for it.
-fn is_stuck(seen: &DriveResult) -> bool {
-    matches!(seen.ending, ObservedEnding::Hung { .. } | ObservedEnding::Refused(_))
+/// Returns whether a run did not come to its end, or an answer never came, so that the next one in the same chat would
+/// have no answer either.
+fn is_stuck(job: &Job, spec: &GatewaySpec, seen: &DriveResult) -> bool {
+    let is_missing = |found: &Violation| found.kind == FindingKind::AnswerMissing;
+    match seen.ending {
+        ObservedEnding::Hung { .. } | ObservedEnding::Refused(_) => true,
+        _ => violations(job, seen, spec.traits, spec.front, None).iter().any(is_missing),
+    }
 }
 
 /// Plays one cassette in its seat, or in a separate session.

@@ -219,6 +219,8 @@ struct WholeRun {
     is_judged: Vec<bool>,
     /// The sentence about a gateway that serves another person only.
     not_served: Option<String>,
+    /// The indexes of the cassettes in which the gateway denied by itself what the recorded person allowed.
+    denied: Vec<usize>,
     notes: Vec<String>,
     /// The results of the first round; `None` for each cassette that had not ended when the caller or a finding ended it.
     seen: Vec<Option<DriveResult>>,
@@ -295,6 +297,7 @@ impl Subject for GatewaySubject<'_> {
             checks: jobs.iter().map(|_| None).collect(),
             is_judged: vec![false; jobs.len()],
             not_served: None,
+            denied: Vec::new(),
             notes: Vec::new(),
             in_vain: InVain::default(),
             is_enough: false,
@@ -335,8 +338,8 @@ impl Subject for GatewaySubject<'_> {
                 let _ = tell(Observing::Judged(index, scenario_run(&jobs[index], check)?));
             }
         }
-        let GatewayTrials { known, is_judged, not_served, .. } = trials;
-        self.whole = Some(WholeRun { known, is_judged, not_served, notes, seen });
+        let GatewayTrials { known, is_judged, not_served, denied, .. } = trials;
+        self.whole = Some(WholeRun { known, is_judged, not_served, denied, notes, seen });
         Ok(end)
     }
 
@@ -348,6 +351,11 @@ impl Subject for GatewaySubject<'_> {
     ) -> Result<(), SubjectError> {
         let Some(whole) = self.whole.take() else { return Ok(()) };
         let (gateway, rig) = (self.gateway, self.rig);
+        for index in whole.denied {
+            let why = Misfit::DeniedByItself.to_string();
+            run.leave_out(LeftOut { name: jobs[index].name(), why });
+            run.unchecked -= 1;
+        }
         if let Some(sentence) = whole.not_served {
             for (job, _) in jobs.iter().zip(whole.is_judged).filter(|(_, is_judged)| !is_judged) {
                 run.leave_out(LeftOut { name: job.name(), why: Misfit::NotServed.to_string() });
@@ -407,6 +415,8 @@ struct GatewayTrials<'a> {
     is_judged: Vec<bool>,
     /// The sentence about a gateway that serves another person only.
     not_served: Option<String>,
+    /// The indexes of the cassettes in which the gateway denied by itself what the recorded person allowed.
+    denied: Vec<usize>,
     notes: Vec<String>,
     in_vain: InVain,
     /// True once the suite has enough.
@@ -473,6 +483,11 @@ impl GatewayTrials<'_> {
         }
         let (spec, conditions) = (self.gateway.spec, self.conditions);
         let index = self.jobs.iter().position(|one| std::ptr::eq(one, job));
+        if let Some(index) = index.filter(|_| denies_by_itself(spec, seen)) {
+            self.denied.push(index);
+            self.is_judged[index] = true;
+            return Ok(());
+        }
         let before = shared(self.gateway, &self.jobs[..index.unwrap_or(0)]);
         let place = FindingPlace { gateway: self.gateway, job, rig: self.rig, conditions, before };
         let neighbours = index.and_then(|index| Some(self.words.as_ref()?.around(index)));
@@ -615,6 +630,7 @@ impl GatewaySubject<'_> {
             known,
             is_judged: vec![false; jobs.len()],
             not_served: None,
+            denied: Vec::new(),
             notes: Vec::new(),
             seen: jobs.iter().map(|_| None).collect(),
         };
@@ -659,6 +675,13 @@ impl GatewaySubject<'_> {
         self.whole = Some(whole);
         Ok(end)
     }
+}
+
+/// Returns whether a gateway that asks nobody denied what the recorded person allowed, as one does that has rules of its
+/// own for tools. What `claude` does then is not recorded.
+fn denies_by_itself(spec: &GatewaySpec, seen: &DriveResult) -> bool {
+    let has_pressed = || seen.entries.iter().any(|entry| entry.kind == "(press)");
+    !spec.traits.asks_questions && seen.ending.denies_instead() && !has_pressed()
 }
 
 /// Keeps the recordings that have the moment of an interlude. Of a whole selection one is enough, because each needs
