@@ -446,7 +446,7 @@ fn sb018_sb019_questions_are_asked_and_closed() {
         assert!(found[0].sentence.contains(words), "{found:?}");
     };
     check_denied(&untold[..1], K::QuestionUntold, "no message of the chat did");
-    check_denied(&[question.clone()], K::SubjectRefused, "said no by itself");
+    check_denied(std::slice::from_ref(&question), K::SubjectRefused, "said no by itself");
     check_denied(&[question.clone(), press.clone()], K::SubjectRefused, "what it does not read");
     let found = waited(&[question, press], K::SubjectRefused);
     assert!(found[0].sentence.contains("waited 30 s for the answer to question q1"), "{found:?}");
