@@ -234,14 +234,17 @@ impl One {
         );
         let differs = lanes.iter().map(|lane| {
             let place = format!("{scenario} {version} {}", lane.view);
-            (FindingKind::SidesDiffer, place, &lane.first)
+            Finding::new(
+                FindingKind::SidesDiffer,
+                &place,
+                lane.first.clone(),
+                lane.commands[1].clone(),
+            )
         });
-        let failed = self.failed.iter();
-        let failed =
-            failed.map(|Failed { place, why }| (FindingKind::NotCompared, place.clone(), why));
-        let found = differs.chain(failed).map(|(kind, place, sentence)| {
-            Finding::new(kind, &place, sentence.clone(), again.clone())
+        let failed = self.failed.iter().map(|Failed { place, why }| {
+            Finding::new(FindingKind::NotCompared, place, why.clone(), again.clone())
         });
+        let found = differs.chain(failed);
         let check = CheckRun { cassettes: 1, ..CheckRun::of(&version, found.collect()) };
         ScenarioRun { name: scenario.clone(), checks: vec![check], ..ScenarioRun::default() }
     }
