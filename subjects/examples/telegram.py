@@ -113,9 +113,10 @@ def end(turn, code=0):
 
 def answer(chat, prompt, turn=None):
     """Asks claude. A result ends a turn, not the process, which may live on and begin another turn of its own."""
-    turn, session, known = begin(turn or Turn(chat)), stored()["sessions"].get(str(chat)), set()
+    turn, session, known = turn or Turn(chat), stored()["sessions"].get(str(chat)), set()
     resume = ["--resume", session] if session else []
     process = turn.process = subprocess.Popen(CLAUDE + resume + ["-p", prompt], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, encoding="utf-8", errors="replace")
+    begin(turn)
     if turn.stopped: turn.stop()
     for line in process.stdout:
         try: record = json.loads(line)

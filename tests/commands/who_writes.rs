@@ -268,7 +268,7 @@ fn workspace_of_turns(scenario: &str, settings: &str) -> tempfile::TempDir {
     fs::write(dir.path().join("bot.py"), TURNS).unwrap();
     let toml = format!(
         "[subject.mine]\nkind = 'gateway'\nhost = 'live'\ncommand = ['python3', 'bot.py', '{}']\nidle_s = 2\n\
-         tools_shown = false\nprogress_shown = false\n{settings}\n\
+         tools_shown = false\nprogress_shown = false\nsessions_resumed = false\n{settings}\n\
          env = {{ TELEGRAM_API = '{{bot_api}}', TELEGRAM_TOKEN = '{{token}}', CLAUDE_BIN = '{{claude}}' }}\n",
         root().join("subjects/examples").display()
     );

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 
 use clitape_recording::chat::{MessageHistory, SeenMessage};
 use clitape_recording::facts::{RecordedBlock, texts_in};
+use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::markup::without_tags;
 use clitape_recording::text::quoted;
 
@@ -182,6 +183,8 @@ pub(crate) fn altered(case: Case<'_>) -> Option<Broken<'_>> {
         "&lt;", "&gt;", "&amp;", "&quot;", "<b>", "</b>", "<i>", "</i>", "<s>", "</s>", "<code>",
         "</code>", "<pre>", "</pre>", "<a href", "</a>", r"\.", r"\!", r"\[", r"\(", r"\-", r"\_",
     ];
+    // Others take a backslash before more signs.
+    let of_telegram = case.setup.channel.is_none_or(|chat| chat.profile == ChatProfile::Telegram);
     let raw = |text: &str, trace: &str| text.contains(trace);
     let recorded = |trace: &str| {
         let mut turns = case.turns().iter().flat_map(|turn| turn.texts());
@@ -195,7 +198,8 @@ pub(crate) fn altered(case: Case<'_>) -> Option<Broken<'_>> {
     };
     case.chat().at_end().map(|message| message.last()).find_map(|last| {
         let text = last.plain_text();
-        let trace = TRACES.iter().find(|trace| raw(text, trace) && !recorded(trace))?;
+        let mut traces = TRACES.iter().filter(|trace| of_telegram || !trace.starts_with('\\'));
+        let trace = traces.find(|trace| raw(text, trace) && !recorded(trace))?;
         if !bears_answer(last) {
             return None;
         }
