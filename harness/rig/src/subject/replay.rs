@@ -24,10 +24,11 @@ use super::call::{
 };
 use super::dialogue::{Misfit, of_own_gateway};
 use super::error::SubjectError;
+use super::finding::{context, differs_under_plan};
 use super::golden;
 use super::prepare::RigHost;
 use super::spec::{ReplaySpec, shown};
-use super::suite::{context, differs_under_plan, within};
+use super::suite::within;
 
 /// A subject of kind replay.
 #[derive(Debug)]

@@ -12,15 +12,11 @@ use clitape_judge::neighbours::RunWords;
 use clitape_judge::observation::{
     FurtherAct, InterludeKind, ObservedEnding, RestartMoment, SubjectTraits,
 };
-use clitape_judge::{
-    ContextMoment, Finding, FindingId, FindingKind, Violation, finally_read, says_the_same,
-};
+use clitape_judge::{Finding, FindingId, FindingKind};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::facts::{LazyFacts, TurnFacts};
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Scenario, Seeds, Workspace};
-use clitape_recording::text::{Keep, truncate};
-use clitape_recording::trace::Entry;
 use clitape_recording::{clock, files};
 use clitape_runner::suite::select::{Selected, Selection};
 use clitape_runner::suite::{
@@ -32,6 +28,7 @@ use super::boot::Playing;
 use super::dialogue::{Act, Misfit, PersonDialogue, misfit};
 use super::drive::{DriveResult, Job, violations};
 use super::error::SubjectError;
+use super::finding::FindingPlace;
 use super::folder_state::FolderState;
 use super::golden;
 use super::interlude::InterludeTrial;
@@ -44,16 +41,12 @@ use super::spec::{
 use crate::chat_server::Faults;
 use crate::limits::KeptBytes;
 
-/// The most entries that a finding shows, the one at fault last.
-const CONTEXT: usize = 6;
 /// The scenarios that are played first where one is enough.
 pub(super) const TRIED: [&str; 3] = ["plain-text", "three-tools-live", "three-tools"];
 /// The seconds that the chat server asks to wait at a result.
 const WAIT_AT_RESULT_S: u64 = 3;
 /// The seconds for which `claude` lives on after a result, longer than a gateway that answers at the result takes.
 const LIVES_ON_S: u64 = 8;
-/// The most characters of a message in a finding.
-const MESSAGE_WIDTH: usize = 160;
 
 /// Chooses the cassettes for a gateway. With `force`, they may be of scenarios that its `scenarios` leave out.
 ///
@@ -811,123 +804,7 @@ fn warm_up(spec: &GatewaySpec, workspace: &Workspace) -> Result<Option<Job>, Sub
     }
 }
 
-/// The place of a finding, and the command that shows it again.
-struct FindingPlace<'a> {
-    gateway: NamedGateway<'a>,
-    job: &'a Job,
-    rig: RigHost<'a>,
-    conditions: &'a Conditions,
-    /// The cassettes that were played before it in the same chat.
-    before: &'a [Job],
-}
-
 /// Returns the cassettes that were played before one in the same chat; none if each has its own.
 fn shared<'a>(gateway: NamedGateway<'_>, before: &'a [Job]) -> &'a [Job] {
     if gateway.spec.writers.chats == Chats::One { before } else { &[] }
-}
-
-impl FindingPlace<'_> {
-    fn name(&self) -> String {
-        format!("subject {}: {}", self.gateway.shown(), self.job.name())
-    }
-
-    fn reproduce(&self) -> String {
-        let program = self.rig.workspace.program();
-        let (gateway, conditions) = (self.gateway.shown(), self.conditions.arguments());
-        let command = if self.before.is_empty() { "rig" } else { "test --subject" };
-        let names: Vec<String> = self.before.iter().chain([self.job]).map(Job::name).collect();
-        format!("{program} {command} {gateway} {}{conditions}", names.join(" "))
-    }
-
-    /// Returns the command that plays this cassette beside another one.
-    fn reproduce_beside(&self, other: &str) -> String {
-        let program = self.rig.workspace.program();
-        let (gateway, conditions) = (self.gateway.shown(), self.conditions.arguments());
-        format!("{program} test --subject {gateway} {} {other}{conditions}", self.job.name())
-    }
-
-    /// Returns the findings of violations, and for each one that is known a sentence.
-    fn mark(
-        &self,
-        known: &mut KnownDifferences,
-        found: Vec<Violation>,
-        entries: &[Entry],
-    ) -> (Vec<Finding>, Vec<String>) {
-        let (mut findings, mut notes) = (Vec::new(), Vec::new());
-        for judged in known.mark(&self.job.scenario.name, &clock::today(), found) {
-            let finding = self.finding(&judged.violation, entries);
-            match judged.known {
-                Some(reason) => {
-                    let Finding { place, sentence, .. } = finding;
-                    notes.push(format!("known: {place}: {sentence} ({reason})"));
-                }
-                None => findings.push(finding),
-            }
-        }
-        (findings, notes)
-    }
-
-    fn finding(&self, violation: &Violation, entries: &[Entry]) -> Finding {
-        let Violation { kind, sentence, beside, .. } = violation;
-        let reproduce = beside.as_deref().map(|other| self.reproduce_beside(other));
-        let reproduce = reproduce.unwrap_or_else(|| self.reproduce());
-        let design = kind.design().map(|key| format!("; if that is meant, write `{key}`"));
-        let sentence = format!("{sentence}{}", design.unwrap_or_default());
-        let finding = Finding::new(*kind, &self.name(), sentence, reproduce);
-        finding.with_context(context(entries, violation.entry))
-    }
-
-    /// Returns a finding if a person reads something else under a plan than without one.
-    fn under_plan(&self, seed: u64, plain: &DriveResult, planned: &DriveResult) -> Option<Finding> {
-        let sentence = differs_under_plan(
-            seed,
-            (&plain.entries, &plain.ending),
-            (&planned.entries, &planned.ending),
-        )?;
-        let kind = FindingKind::WrongFinalText;
-        Some(Finding::new(kind, &self.name(), sentence, self.reproduce()))
-    }
-}
-
-/// Returns the sentence of a finding if a person reads something else under a plan than without one.
-pub(super) fn differs_under_plan(
-    seed: u64,
-    plain: (&[Entry], &ObservedEnding),
-    planned: (&[Entry], &ObservedEnding),
-) -> Option<String> {
-    let cut = format!("with the output cut and delayed by seed {seed}");
-    if planned.1 != plain.1 {
-        return Some(format!("{cut}, {}; without, {}", planned.1, plain.1));
-    }
-    let (expected, read) = (finally_read(plain.0), finally_read(planned.0));
-    let is_same = |(one, other): (&String, &String)| says_the_same(one, other);
-    let differs = expected.iter().zip(&read).position(|pair| !is_same(pair));
-    let at = differs
-        .or_else(|| (expected.len() != read.len()).then_some(expected.len().min(read.len())))?;
-    let message = |texts: &[String]| match texts.get(at) {
-        Some(text) => format!("`{}`", truncate(text, MESSAGE_WIDTH, Keep::End)),
-        None => "nothing".to_owned(),
-    };
-    Some(format!(
-        "{cut}, a person ends up reading {} as message {}, and {} without",
-        message(&read),
-        at + 1,
-        message(&expected),
-    ))
-}
-
-/// Returns the entries that a finding shows: up to the one at fault, or the last ones.
-pub(super) fn context(entries: &[Entry], at: Option<usize>) -> Vec<ContextMoment> {
-    let end = at.map_or(entries.len(), |at| (at + 1).min(entries.len()));
-    entries[end.saturating_sub(CONTEXT)..end].iter().map(moment).collect()
-}
-
-/// Returns an entry as a finding shows it.
-fn moment(entry: &Entry) -> ContextMoment {
-    let lines = entry.headline_lines(ContextMoment::COLUMNS);
-    let (input, output) = match entry.kind.starts_with('(') {
-        true => (lines, Vec::new()),
-        false => (Vec::new(), lines),
-    };
-    ContextMoment { at: entry.at, input, output }
 }
