@@ -95,8 +95,9 @@ pub struct AtStake {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Marks(BTreeMap<Mark, AtStake>);
 
-/// The kinds of findings that only a gateway or a parser of others can have, by the beginning of their ids.
-const OF_SUBJECTS: [&str; 3] = ["SB", "SA", "SP"];
+/// The kinds of findings that only a gateway or a parser of others can have, or a comparison of two sides, by the
+/// beginning of their ids.
+const OF_SUBJECTS: [&str; 4] = ["SB", "SA", "SP", "CM"];
 
 /// The kinds that are at stake whenever scenarios are judged.
 const OF_EVERY_RUN: [FindingKind; 5] = [
