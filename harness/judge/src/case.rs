@@ -218,6 +218,11 @@ impl<'c> Case<'c> {
     pub(crate) fn end_pages(self) -> Vec<&'c str> {
         self.chat().at_end().map(|message| message.last().letters()).collect()
     }
+
+    /// The same, without the tags and entities that a person reads in them.
+    pub(crate) fn end_pages_between_tags(self) -> Vec<Cow<'c, str>> {
+        self.chat().at_end().map(|message| letters_between_tags(message.last())).collect()
+    }
 }
 
 /// Returns the letters of a message without the tags and entities that a person reads in it, because words are there

@@ -659,17 +659,29 @@ impl<'de> Deserialize<'de> for FindingCommand {
     }
 }
 
-/// A subcommand as findings write it: its name, its flags, and its options with a value.
-type Written = (&'static str, &'static [&'static str], &'static [&'static str]);
+/// A subcommand as findings write it: its name, its flags, and the lists of its options with a value.
+type Written = (&'static str, &'static [&'static str], &'static [&'static [&'static str]]);
+
+/// The options of the conditions under which a subject is played.
+const CONDITIONS: &[&str] = &[
+    "--chat-faults",
+    "--chat-rate",
+    "--chat-seed",
+    "--lives-on",
+    "--pace",
+    "--person",
+    "--restart",
+    "--seed",
+];
 
 /// The subcommands that findings write. Their options name no file that is written.
 const WRITTEN: [Written; 7] = [
     ("new", &[], &[]),
-    ("record", &["--force", "--redact"], &["--claude"]),
+    ("record", &["--force", "--redact"], &[&["--claude"]]),
     (
         "replay",
         &["--json", "--reasoning", "--resume", "--silent", "--terminal"],
-        &[
+        &[&[
             "--cut",
             "--delivery",
             "--fault",
@@ -683,39 +695,12 @@ const WRITTEN: [Written; 7] = [
             "--seed-faults",
             "--stream-break",
             "--stuck-callback",
-        ],
+        ]],
     ),
     ("review", &[], &[]),
-    (
-        "rig",
-        &["--whole-lines"],
-        &[
-            "--chat-faults",
-            "--chat-rate",
-            "--chat-seed",
-            "--lives-on",
-            "--pace",
-            "--person",
-            "--restart",
-            "--seed",
-        ],
-    ),
+    ("rig", &["--whole-lines"], &[CONDITIONS]),
     ("scan", &[], &[]),
-    (
-        "test",
-        &["--lanes", "--update", "--whole-lines"],
-        &[
-            "--chat-faults",
-            "--chat-rate",
-            "--chat-seed",
-            "--lives-on",
-            "--pace",
-            "--person",
-            "--restart",
-            "--seed",
-            "--subject",
-        ],
-    ),
+    ("test", &["--lanes", "--update", "--whole-lines"], &[CONDITIONS, &["--subject"]]),
 ];
 
 /// Returns whether clitape itself may put this command into a finding.
@@ -735,19 +720,20 @@ fn is_subcommand(words: &[&str]) -> bool {
     let Some((_, flags, options)) = WRITTEN.iter().find(|(of, ..)| of == name) else {
         return false;
     };
+    let has = |option: &str| options.iter().any(|list| list.contains(&option));
     loop {
         rest = match rest {
             [] => return true,
             [flag, rest @ ..] if flags.contains(flag) => rest,
             // The option is refused, because it would start another program.
-            ["--claude", value, rest @ ..] if options.contains(&"--claude") => {
+            ["--claude", value, rest @ ..] if has("--claude") => {
                 let version = value.strip_prefix("npm:");
                 match version.is_some_and(|version| version.parse::<CliVersion>().is_ok()) {
                     true => rest,
                     false => return false,
                 }
             }
-            [option, value, rest @ ..] if options.contains(option) && is_value(value) => rest,
+            [option, value, rest @ ..] if has(option) && is_value(value) => rest,
             [value, rest @ ..] if is_value(value) => rest,
             _ => return false,
         }

@@ -648,7 +648,12 @@ impl Entry {
     pub fn is_shown(&self) -> bool {
         let refused = self.text("refused");
         self.field("shown") != Some(&Value::Bool(false))
-            && (refused.is_empty() || refused.contains("not modified"))
+            && (refused.is_empty() || self.is_not_modified())
+    }
+
+    /// Returns whether the server refused an edit because the text is there already.
+    pub fn is_not_modified(&self) -> bool {
+        self.text("refused").contains("not modified")
     }
 
     /// Returns the time of the reply, in ms; for a call without a reply, its own time.

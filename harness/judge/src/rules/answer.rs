@@ -1,7 +1,6 @@
 //! The rules of the answer: it is in the chat, whole, as it was written, once, and it stays. A text that the chat's
 //! server refuses is sent again.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use clitape_recording::chat::{MessageHistory, SeenMessage};
@@ -30,8 +29,7 @@ struct Left<'c> {
 /// Finds the first answer with missing pieces. Raw tags between its words are a matter of another rule.
 fn incomplete<'c>(case: Case<'c>) -> Option<Left<'c>> {
     let pages = case.end_pages();
-    let ends = || case.chat().at_end().map(|message| letters_between_tags(message.last()));
-    let between_tags: Vec<Cow<'_, str>> = ends().collect();
+    let between_tags = case.end_pages_between_tags();
     let between_tags: Vec<&str> = between_tags.iter().map(|page| &**page).collect();
     case.answers().iter().find_map(|answer| {
         let is_missing = |piece: &&Piece| {
@@ -337,25 +335,23 @@ pub(crate) fn overwritten(case: Case<'_>) -> Option<Broken<'_>> {
 
 /// Checks that the pages of a long answer are in order.
 pub(crate) fn out_of_order(case: Case<'_>) -> Option<Broken<'_>> {
+    let pages = case.end_pages_between_tags();
     case.answers().iter().find_map(|answer| {
         // The place of each message is that of its first piece that is in no other message and once in the answer.
-        let pages: Vec<_> =
-            case.chat().at_end().map(|message| letters_between_tags(message.last())).collect();
         let all: Vec<&str> = answer.pieces.iter().map(|piece| piece.letters.as_str()).collect();
         let is_mark = |letters: &str| {
             letters.len() >= FEW_LETTERS
                 && count(&pages, letters) == 1
                 && count(&all, letters) == 1
         };
-        let place = |message: &SeenMessage| {
-            let page = letters_between_tags(message);
+        let place = |page: &str| {
             answer.pieces.iter().position(|piece| {
                 is_mark(&piece.letters) && page.contains(&piece.letters)
             })
         };
-        let messages = case.chat().at_end();
+        let messages = pages.iter().zip(case.chat().at_end());
         let places: Vec<_> =
-            messages.filter_map(|message| Some((place(message.last())?, message))).collect();
+            messages.filter_map(|(page, message)| Some((place(page)?, message))).collect();
         let wrong = places.windows(2).find(|two| two[0].0 > two[1].0)?;
         let [(_, before), (_, after)] = wrong else { return None };
         let turn = case.of_turn(answer.turn);

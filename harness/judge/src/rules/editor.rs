@@ -86,7 +86,7 @@ pub(crate) fn call_end_not_once(case: Case<'_>) -> Option<Broken<'_>> {
 
 /// Checks that each completed turn has one response, and that no update follows the last one (A1).
 pub(crate) fn response_not_once(case: Case<'_>) -> Option<Broken<'_>> {
-    if case.setup.acp.is_none() || case.setup.run.silent {
+    if !has_editor(case) {
         return None;
     }
     let over = case.lane(Lane::Bus).filter(|event| is_run_end(event)).count();
@@ -129,7 +129,7 @@ pub(crate) fn result_altered(case: Case<'_>) -> Option<Broken<'_>> {
 
 /// Checks that each whole text of the main conversation is in the editor, once and in order (A1, H18).
 pub(crate) fn editor_text_lost(case: Case<'_>) -> Option<Broken<'_>> {
-    if case.setup.acp.is_none() || case.setup.run.silent {
+    if !has_editor(case) {
         return None;
     }
     let main = case.lane(Lane::Acp).filter(|entry| is_of_main(entry));
@@ -144,7 +144,7 @@ pub(crate) fn editor_text_lost(case: Case<'_>) -> Option<Broken<'_>> {
 
 /// Checks that the answer of each turn is in the editor, each behind the one before, also if only the result has it (F31).
 pub(crate) fn editor_answer_lost(case: Case<'_>) -> Option<Broken<'_>> {
-    if case.setup.acp.is_none() || case.setup.run.silent {
+    if !has_editor(case) {
         return None;
     }
     let shown = solid(case.told());
@@ -225,6 +225,11 @@ pub(crate) fn plan_stale(case: Case<'_>) -> Option<Broken<'_>> {
     by(entry, format!("the last plan {what}, as the model's last list has it"))
 }
 
+/// Returns whether an editor follows the run.
+fn has_editor(case: Case<'_>) -> bool {
+    case.setup.acp.is_some() && !case.setup.run.silent
+}
+
 /// Returns whether an update is of the main conversation.
 fn is_of_main(entry: &Entry) -> bool {
     let meta = entry.field("_meta");
@@ -234,7 +239,7 @@ fn is_of_main(entry: &Entry) -> bool {
 /// Checks that each call of stdout with a result is announced to the editor (A1, H01). A call that becomes a plan is
 /// left out.
 pub(crate) fn editor_call_missing(case: Case<'_>) -> Option<Broken<'_>> {
-    if case.setup.acp.is_none() || case.setup.run.silent {
+    if !has_editor(case) {
         return None;
     }
     let announced = case.lane(Lane::Acp).filter(|entry| entry.kind == "tool_call");

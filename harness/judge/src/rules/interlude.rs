@@ -7,10 +7,9 @@ use std::ops::RangeInclusive;
 use clitape_recording::text::quoted;
 use clitape_recording::trace::Entry;
 
+use super::run::is_stop;
 use crate::case::{Broken, Case, PERSON, by_index, whole};
-use crate::observation::{
-    FurtherAct, Interlude, InterludeKind, MARK, RestartMoment, SessionOrigin,
-};
+use crate::observation::{FurtherAct, Interlude, InterludeKind, RestartMoment, SessionOrigin};
 use crate::words::seconds;
 
 /// Checks that a person learns what became of a turn or of a question that the restart broke off.
@@ -219,10 +218,7 @@ fn is_stopped(case: Case<'_>, turn: usize) -> bool {
     };
     let is_between = |entry: &&Entry| (from.began_ms..=until.began_ms).contains(&entry.at);
     let mut acts = case.entries.iter().filter(is_between);
-    acts.any(|entry| match &*entry.kind {
-        "(user)" => !entry.text("text").contains(MARK),
-        kind => kind == "(stop)",
-    })
+    acts.any(|entry| is_stop(entry) || entry.kind == "(stop)")
 }
 
 /// Checks that a session that is resumed after a restart is the newest one of the chat.

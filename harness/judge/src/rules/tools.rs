@@ -58,12 +58,12 @@ pub(crate) fn untold(case: Case<'_>) -> Option<Broken<'_>> {
             lines.iter().any(is_told) || lines.windows(2).any(is_below)
         })
     };
-    // Where nothing of the answer is left, that is the fault.
     if tools.is_empty()
-        || answer::missing(case).is_some()
         || tools.iter().any(is_told)
         || took(case) < QUICK_TURN_MS + waits_ms(case)
         || case.calls().any(|(_, entry)| BREAKS.contains(&entry.text("answer")))
+        // Where nothing of the answer is left, that is the fault.
+        || answer::missing(case).is_some()
     {
         return None;
     }

@@ -586,9 +586,9 @@ mod tests {
     #[test]
     fn the_folder_is_replaced_in_every_form() {
         let mut ids = LiveIds::new(1);
-        ids.bind("/clitape/project", "/srv/work");
+        ids.bind("/clitape/project", "/srv/code");
         let line = r#"{"cwd":"/clitape/project","p":"{\"f\":\"/clitape/project/a\"}","t":"a\n/clitape/project, /clitape/projects"}"#;
-        let expect = r#"{"cwd":"/srv/work","p":"{\"f\":\"/srv/work/a\"}","t":"a\n/srv/work, /clitape/projects"}"#;
+        let expect = r#"{"cwd":"/srv/code","p":"{\"f\":\"/srv/code/a\"}","t":"a\n/srv/code, /clitape/projects"}"#;
         assert_eq!(String::from_utf8(ids.bind_text(line.as_bytes())).unwrap(), expect);
     }
 

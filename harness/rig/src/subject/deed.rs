@@ -21,7 +21,7 @@ pub(crate) enum TextAnswer {
 }
 
 /// An answer to a question that the person wrote in place of a press. Times count from the first message.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct WrittenAnswer {
     pub(crate) text: String,
     /// The time at which it was written.
@@ -34,13 +34,6 @@ pub(crate) struct WrittenAnswer {
     pub(crate) is_taken: bool,
     /// True once the person does not wait any more.
     pub(crate) is_over: bool,
-}
-
-impl WrittenAnswer {
-    /// Makes an answer with this text.
-    pub(crate) fn of(text: &str) -> Self {
-        Self { text: text.to_owned(), ..Self::default() }
-    }
 }
 
 /// Returns the words at the beginning and at the end of a part of a long prompt, by which it is found again.

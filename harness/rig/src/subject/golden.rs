@@ -105,7 +105,7 @@ pub(super) fn timeless(entries: &[Entry]) -> Vec<Entry> {
     // The entries since the person acted that have the text of a message, by its number.
     let mut texts: HashMap<u64, usize> = HashMap::new();
     for entry in entries {
-        let changes_nothing = !entry.is_shown() && entry.text("refused").contains("not modified");
+        let changes_nothing = entry.is_not_modified() && !entry.is_shown();
         if entry.kind == "sendChatAction" || changes_nothing {
             continue;
         }

@@ -11,8 +11,9 @@
 //!    cassettes at one start, `queue` has the state that they share, `drive` plays one of them in a chat, and `agent`
 //!    one in an editor. `log` reads the log of the stand-in, and `bus` the events of the gateway's event bus.
 //!    `interlude` kills a gateway in the midst of a cassette and starts it again, or lets the person do more (`deed`).
-//! 5. `suite` plays all cassettes that fit, `finding` makes the findings; `golden` compares a chat with the accepted ones. `check`
-//!    is a short look at a subject, with hints for the usual mistakes. `both` compares the chats of two gateways.
+//! 5. `suite` plays all cassettes that fit, and `finding` makes the findings; `golden` compares a chat with the accepted
+//!    ones. `check` is a short look at a subject, with hints for the usual mistakes. `both` compares the chats of two
+//!    gateways.
 //! 6. `parser` compares the entries of a foreign parser with those of clitape's own; `replay` judges the chat that a
 //!    program prints for a cassette's files. `call` calls such programs for each cassette, and `lasting` keeps a parser
 //!    that reads one after another.

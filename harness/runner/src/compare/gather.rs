@@ -50,8 +50,8 @@ pub fn gather(
     // Without those behind the first one with a finding, if it ends the run.
     both.done.truncate(result.scenarios.len());
     let mut facts = ComparedRun::default();
-    for One { compared, further, .. } in &both.done {
-        facts.add(&selection.scenarios, compared, *further);
+    for One { scenario, compared, further, .. } in &both.done {
+        facts.add(scenario, compared, *further);
     }
     let mut comparison = both.comparison(&result);
     comparison.uncovered = uncovered(selection, sides, &facts, comparison.failed.len());
@@ -182,6 +182,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// The result for one cassette.
 struct One {
+    scenario: Arc<Scenario>,
     compared: Compared,
     failed: Vec<Failed>,
     /// The number of further runs of the session.
@@ -202,6 +203,7 @@ impl One {
         let scenario = &recordings[0].scenario;
         let further = recordings.map(|recording| recording.cassette.further.len());
         let mut one = Self {
+            scenario: scenario.clone(),
             compared: Compared {
                 scenario: scenario.name.to_string(),
                 title: scenario.title.clone(),
@@ -448,19 +450,10 @@ struct ComparedRun {
 
 impl ComparedRun {
     /// Adds a cassette of a scenario.
-    fn add(
-        &mut self,
-        scenarios: &[(Scenario, Vec<[CliVersion; 2]>)],
-        compared: &Compared,
-        further: usize,
-    ) {
-        let mut all = scenarios.iter().map(|(scenario, _)| scenario);
-        let Some(scenario) = all
-            .find(|scenario| scenario.name == *compared.scenario.as_str())
-            .filter(|_| compared.views > 0)
-        else {
+    fn add(&mut self, scenario: &Scenario, compared: &Compared, further: usize) {
+        if compared.views == 0 {
             return;
-        };
+        }
         self.paces.insert(scenario.run.pace_ms);
         self.plans += scenario.sweep.plans;
         self.further += usize::from(further > 0);

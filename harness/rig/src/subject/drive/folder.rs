@@ -5,12 +5,12 @@
 
 use std::path::Path;
 
+use clitape_process::PREFIX;
 use clitape_recording::cassette::canon::MachineFolder;
+use clitape_recording::facts::texts_in;
 use clitape_recording::trace::Entry;
 use serde_json::Value;
 
-/// The beginning of the names of the temporary folders of a run.
-const TEMPORARY: &str = "clitape-";
 /// The folder above the recorded ones.
 const RECORDED_ROOT: &str = "/clitape";
 
@@ -18,23 +18,16 @@ const RECORDED_ROOT: &str = "/clitape";
 /// may have the temporary folder alone, whose name is another one in each run.
 pub(super) fn put_back(entries: &mut [Entry], folder: &str) {
     let above = Path::new(folder).parent().filter(|above| {
-        above.file_name().is_some_and(|name| name.to_string_lossy().starts_with(TEMPORARY))
+        above.file_name().is_some_and(|name| name.to_string_lossy().starts_with(PREFIX))
     });
     let above = above.and_then(Path::to_str);
     let mut places = vec![(folder, MachineFolder::Project.path())];
     places.extend(above.map(|above| (above, RECORDED_ROOT)));
     for entry in entries {
-        if entry.data.values().any(|value| has_any(value, &places)) {
+        let mut texts = entry.data.values().flat_map(texts_in);
+        if texts.any(|text| places.iter().any(|(live, _)| text.contains(live))) {
             entry.data_mut().values_mut().for_each(|value| replace(value, &places));
         }
-    }
-}
-
-fn has_any(value: &Value, places: &[(&str, &str)]) -> bool {
-    match value {
-        Value::String(text) => places.iter().any(|(live, _)| text.contains(live)),
-        Value::Array(values) => values.iter().any(|value| has_any(value, places)),
-        _ => false,
     }
 }
 

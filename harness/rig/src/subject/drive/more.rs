@@ -19,6 +19,7 @@ const SPLIT: Duration = Duration::from_millis(100);
 const PHOTOS: usize = 2;
 /// The time in which a text that answers a question has an effect; then the person presses a button.
 const EFFECT: Duration = Duration::from_secs(5);
+
 impl Drive<'_> {
     /// Writes the prompt of the recording.
     pub(super) fn write_prompt(&mut self) {
@@ -91,10 +92,12 @@ impl Drive<'_> {
             if is_late || !buttons(&self.entries).is_empty() {
                 let printed = played.printed;
                 self.shared.set_written(WrittenAnswer {
+                    text: text.to_owned(),
                     at: now,
                     until: now,
                     printed,
-                    ..WrittenAnswer::of(text)
+                    is_taken: false,
+                    is_over: false,
                 });
                 self.write(text);
             }
