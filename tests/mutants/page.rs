@@ -23,16 +23,19 @@ once, an arm of a match that is gone. What no check notices is either the same p
 
 `cargo mutants` lists the mutants of the parser and the gateway, and those of the runner and the rig. The sample of each of
 the two parts is chosen by a digest of the seed and of each mutant's name, so that a change of the code leaves the rest of
-it as it is. Each mutant meets the committed scenarios (goldens and invariants of every recording in every channel, with the
-canonical plan and the recorded times; not the seeded plans, which take most of the time and catch little more), and, where
-these find nothing, the tests of the four crates. No scenario looks at most of the runner and the rig, so that their tests
-alone have to catch those. One that panics, hangs or asks for more than its memory is caught.
+it as it is. A mutant of the parser or the gateway meets the committed scenarios (goldens and invariants of every recording in
+every channel, with the canonical plan and the recorded times; not the seeded plans, which take most of the time and catch
+little more), and, where these find nothing, the tests of the four crates. No scenario looks at most of the runner and the rig,
+so that the tests alone have to catch those. One that panics, hangs or asks for more than its memory is caught.
 
     cargo test --test mutants
+    cargo test --test mutants -- --sample runner   # only the part with this crate
 
 measures it, writes this page, and fails below the bounds of the tables, or where a survivor of the parser or the gateway has
 no reason in `tests/mutants/survivors.toml`. The scheduled workflow runs it.
 ";
+/// How the section of a part begins.
+const SECTION: &str = "\n## Mutants of ";
 
 /// What became of a mutant.
 #[derive(Debug)]
@@ -41,17 +44,27 @@ pub(crate) struct Outcome<'a> {
     pub(crate) caught: Caught,
 }
 
-/// Writes the page. `mutants` are those listed, those of the sample, and those that no switch can be written for. Returns a
-/// sentence for each thing that is wrong.
+/// Writes the page; the section of a part that is not among `parts` stays. `mutants` are those listed, those of the
+/// sample, and those that no switch can be written for. Returns a sentence for each thing that is wrong.
 pub(crate) fn write(
     root: &Path,
+    parts: &[&CodePart],
     outcomes: &[Outcome<'_>],
     mutants: &[Vec<Mutant>; 3],
 ) -> Result<Vec<String>> {
     let reasons: BTreeMap<String, String> =
         toml::from_str(&fs::read_to_string(root.join(REASONS))?).context(REASONS)?;
     let (mut text, mut wrong) = (HEAD.to_owned(), Vec::new());
+    let before = fs::read_to_string(root.join(PAGE))?;
     for part in &PARTS {
+        if !parts.iter().any(|one| one.name == part.name) {
+            let mut sections = before.split(SECTION);
+            let section = sections.find(|section| section.starts_with(part.name));
+            let section =
+                section.with_context(|| format!("{PAGE} has no section about {}", part.name))?;
+            write!(text, "{SECTION}{section}")?;
+            continue;
+        }
         let own: Vec<&Outcome<'_>> = outcomes.iter().filter(|one| part.has(one.mutant)).collect();
         let counts =
             [0, 1, 2].map(|at: usize| mutants[at].iter().filter(|one| part.has(one)).count());
@@ -70,7 +83,7 @@ fn write_counts(
     [listed, sample, left_out]: [usize; 3],
     wrong: &mut Vec<String>,
 ) -> Result<()> {
-    let CodePart { name, tried, least, .. } = part;
+    let CodePart { name, tried, least_by_scenarios, least, .. } = part;
     let count =
         |is_it: fn(&Caught) -> bool| outcomes.iter().filter(|one| is_it(&one.caught)).count();
     let viable = outcomes.len();
@@ -78,8 +91,8 @@ fn write_counts(
     let all = count(|caught| *caught != Caught::Nothing);
     let percent =
         |part: usize| format!("{part} ({:.1} %)", part as f64 * 100.0 / viable.max(1) as f64);
-    writeln!(text, "\n## Mutants of {name}\n\n| | mutants | at least |\n|---|---|---|")?;
-    for (what, number, least) in [
+    writeln!(text, "{SECTION}{name}\n\n| | mutants | at least |\n|---|---|---|")?;
+    let rows = [
         ("listed", listed.to_string(), "-".to_owned()),
         (&*format!("in the sample of seed {SEED}"), sample.to_string(), "-".to_owned()),
         (
@@ -89,23 +102,19 @@ fn write_counts(
         ),
         ("that do not compile", (sample - left_out - viable).to_string(), "-".to_owned()),
         ("tried", viable.to_string(), tried.to_string()),
-        ("caught by the scenarios", percent(scenarios), format!("{} %", least[0])),
-        (
-            "caught by the scenarios or the tests of the crates",
-            percent(all),
-            format!("{} %", least[1]),
-        ),
-    ] {
+    ];
+    for (what, number, least) in rows {
         writeln!(text, "| {what} | {number} | {least} |")?;
     }
-    for (what, part, least) in
-        [("the scenarios catch", scenarios, least[0]), ("all tests catch", all, least[1])]
-    {
+    if viable < *tried {
+        wrong.push(format!("of {name}, {viable} are tried; at least {tried} are asked for"));
+    }
+    let by_scenarios = least_by_scenarios.map(|least| ("the scenarios", scenarios, least));
+    for (by, part, least) in by_scenarios.into_iter().chain([("all tests", all, *least)]) {
+        writeln!(text, "| caught by {by} | {} | {least} % |", percent(part))?;
         if part * 100 < least * viable {
-            wrong.push(format!(
-                "of {name}, {what} {}; at least {least} % is asked for",
-                percent(part)
-            ));
+            let part = percent(part);
+            wrong.push(format!("of {name}, {by} catch {part}; at least {least} % is asked for"));
         }
     }
     Ok(())

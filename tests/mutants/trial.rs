@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 
 use super::copy::{Program, run};
+use super::listed::{CodePart, Mutant};
 use super::tree::Programs;
 
 /// The variable that makes this program judge the scenarios.
@@ -57,12 +58,17 @@ impl Trials {
         Ok(Self { suite, tests: programs.tests.into_iter().map(timed).collect::<Result<_>>()? })
     }
 
-    /// What catches the mutant of a number.
-    pub(crate) fn run(&self, number: usize) -> Result<Caught> {
-        if let Some(finding) = failure(&self.suite.0, number, self.suite.1)? {
+    /// What catches a mutant, which has this number.
+    pub(crate) fn run(&self, number: usize, mutant: &Mutant) -> Result<Caught> {
+        if CodePart::of(mutant).least_by_scenarios.is_some()
+            && let Some(finding) = failure(&self.suite.0, number, self.suite.1)?
+        {
             return Ok(Caught::Scenario(finding));
         }
-        for (program, limit) in &self.tests {
+        let is_of_other = |program: &Program| !program.folder.ends_with(mutant.folder());
+        let mut tests: Vec<_> = self.tests.iter().collect();
+        tests.sort_by_key(|(program, _)| is_of_other(program));
+        for (program, limit) in tests {
             if failure(program, number, *limit)?.is_some() {
                 return Ok(Caught::Tests(program.name.clone()));
             }
