@@ -107,11 +107,11 @@ class Chat {
     this.turn = null;
     if (this.waiting.length) this.begin(this.waiting.shift());
   }
-  async ask(id, { tool_name, input, tool_use_id }) { // all of it, in pages; the buttons are below the last one
+  async ask(id, { tool_name, input, tool_use_id, permission_suggestions: rules = [] }) { // all of it, in pages; the buttons are below the last one
     const asked = Object.entries({ ...this.turn?.inputs[tool_use_id], ...input }).map(([name, value]) => `${name}: ${masked(value)}`);
-    const all = pages(`🔐 May ${tool_name} run?\n${asked.join("\n")}`), question = { input, text: all.pop() };
+    const all = pages(`🔐 May ${tool_name} run?\n${asked.join("\n")}`), question = { input, rules, text: all.pop() };
     for (const page of all) await this.write({}, page);
-    const inline_keyboard = [["Allow", "Deny"].map((text) => ({ text, callback_data: `${text} ${id}` }))];
+    const inline_keyboard = [["Allow", ...(rules.length ? ["Always allow"] : []), "Deny"].map((text) => ({ text, callback_data: `${text.split(" ")[0]} ${id}` }))];
     await this.write(this.questions.set(id, question) && question, question.text, { reply_markup: { inline_keyboard } });
   }
   async close(id, how, { message_id, text } = {}) {
@@ -119,6 +119,7 @@ class Chat {
     if (!this.questions.delete(id)) return message_id && call("editMessageText", { chat_id: this.id, message_id, text: `${text}\n\nToo late: this question is closed.` });
     if (how === "Deny") this.reply(id, { behavior: "deny", message: "The person said no." });
     if (how === "Allow") this.reply(id, { behavior: "allow", updatedInput: question.input });
+    if (how === "Always") this.reply(id, { behavior: "allow", updatedInput: question.input, updatedPermissions: question.rules });
     await this.write(question, `${question.text}\n\n${how}`);
   }
 }

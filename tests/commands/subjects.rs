@@ -265,6 +265,20 @@ fn a_person_does_more_than_the_recorded_one() {
     )
     .unwrap();
     let impatient = in_python("no-captions").replace("idle_s = 2", "idle_s = 2\nwithin_s = 20");
+    let forgets = changed("forgets", ", updatedPermissions: question.rules", "");
+    let keeps = changed(
+        "keeps",
+        "if (how === \"Always\")",
+        "if (how === \"Always\") this.always = true, this.reply(id, { behavior: \"allow\", updatedInput: question.input });\n    if (false)",
+    );
+    fs::write(
+        copies.path().join("keeps.mjs"),
+        fs::read_to_string(copies.path().join("keeps.mjs")).unwrap().replace(
+            "    const asked = Object",
+            "    if (this.always) return this.reply(id, { behavior: \"allow\", updatedInput: input });\n    const asked = Object",
+        ),
+    )
+    .unwrap();
     let (long, in_turn, at_question, stop, by_text) = (
         "--person long-prompt",
         "--person message-in-turn",
@@ -294,6 +308,9 @@ fn a_person_does_more_than_the_recorded_one() {
             (right(), by_text, 0, HELD),
             (only_buttons, by_text, 3, "“yes”, by which the person answered the question at"),
             (in_python(""), by_text, 4, "nobody is asked"),
+            (right(), "--person allow-always", 0, HELD),
+            (keeps, "--person allow-always", 0, HELD),
+            (forgets, "--person allow-always", 3, "asked about the same call again"),
             (in_python(""), "--person album", 0, HELD),
             (right(), "--person album", 0, HELD),
             (

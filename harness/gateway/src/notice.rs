@@ -46,6 +46,11 @@ impl Notice {
         LINES.iter().find(is_mine).and_then(|(_, _, line)| line(self))
     }
 
+    /// Returns whether the notice says how something ended that no later record tells of: a compaction.
+    pub(crate) fn is_news(&self) -> bool {
+        self.subtype.as_deref() == Some("compact_boundary") || self.text("compact_result").is_some()
+    }
+
     fn text(&self, key: &str) -> Option<&str> {
         self.detail.get(key)?.as_str()
     }

@@ -23,8 +23,10 @@ use crate::observation::{
 };
 use crate::words::{FEW_LETTERS, Piece, contains, count, letters, pieces};
 
+/// The kind of an entry for a button that the person pressed.
+pub(crate) const PRESS: &str = "(press)";
 /// The kinds of the person's acts.
-pub(crate) const PERSON: [&str; 4] = ["(user)", "(press)", "(edit)", "(stop)"];
+pub(crate) const PERSON: [&str; 4] = ["(user)", PRESS, "(edit)", "(stop)"];
 
 /// An observation with what follows from it, which is computed when a rule first asks.
 #[derive(Debug, Clone, Copy)]

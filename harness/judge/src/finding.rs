@@ -536,6 +536,8 @@ finding_kinds! {
     SessionForgotten = "SB050" "session-forgotten",
     /// The answer came only once `claude` had ended, long after its result.
     AnswerLate = "SB051" "answer-late",
+    /// The person allowed the like of a call from now on, and was asked about the same call again.
+    RuleForgotten = "SB052" "rule-forgotten",
     /// A message of an agent that the official types of its protocol refuse.
     MessageInvalid = "SA001" "message-invalid",
     /// A text of the model that an agent never reported to the editor.

@@ -183,6 +183,8 @@ pub enum FurtherAct {
     Edit,
     /// A text that answers a question, in place of a press; five seconds later a button is pressed, if it is needed
     AnswerByText,
+    /// A press of the button that allows the like from now on, and then the same prompt again
+    AllowAlways,
 }
 
 impl InterludeKind {
@@ -242,6 +244,7 @@ impl FurtherAct {
             Self::Reply => "after the answer",
             Self::Edit => "after the edit",
             Self::AnswerByText => "after the answer by text",
+            Self::AllowAlways => "after the yes from now on",
         }
     }
 }
@@ -266,6 +269,9 @@ pub struct Interlude {
     pub went_on: Option<String>,
     /// The sentence about the person's next message, if `claude` was not started for it.
     pub left: Option<String>,
+    /// The button that the person pressed to allow the like from now on, if the same call was asked about again although
+    /// `claude` had got no rule.
+    pub forgotten: Option<String>,
     /// The session that the next message resumed.
     pub resumed: Option<String>,
     /// The sessions of the chat before, the newest last.

@@ -20,7 +20,7 @@
 //!   topic, and no message: it goes by itself after 30 s, when a message comes to the topic, or when the person stops it,
 //!   which is the entry `(stop)`. `sendChatAction` changes nothing.
 //! - **Albums.** `sendMediaGroup` sends a message for each part of `album`.
-//! - **Captions and files.** A caption is a text like any other. A message keeps its file when its caption or its
+//! - **Captions and files.** A caption is a text like any other; what stands in a file is its [text](SeenFile::text). A message keeps its file when its caption or its
 //!   buttons are edited.
 //! - **Buttons.** `editMessageReplyMarkup` gives a message other buttons, or none; its text stays.
 //! - **Calls that overlap** (`done_at`). The call that the server handled last gives a message its text, whatever their
@@ -33,7 +33,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::scenario::{ChatProfile, FaultKind};
 use crate::text::markup::{BUTTON, Span, button, literal, read, spans};
@@ -64,8 +64,8 @@ pub struct SeenDraft {
 pub struct SeenMessage {
     /// The text in the markup of the chat's service.
     pub text: Arc<str>,
-    /// The name of its file; `None` without one.
-    pub file: Option<String>,
+    /// Its file; `None` without one.
+    pub file: Option<SeenFile>,
     /// The labels of its buttons, row by row; empty without buttons.
     pub buttons: Vec<Vec<String>>,
     /// True if the message asks a question, or shows the outcome of one.
@@ -87,6 +87,18 @@ pub struct SeenMessage {
     /// The text that a person reads, computed on first use.
     reading: OnceLock<Reading>,
 }
+
+/// The file of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SeenFile {
+    /// Its name, as the bot gave it.
+    pub name: String,
+    /// What a person reads who opens it; `None` if that is unknown, or no text.
+    pub text: Option<String>,
+}
+
+/// The ends of the names of files that a person opens to read them.
+const TEXT_FILES: [&str; 4] = [".txt", ".md", ".markdown", ".html"];
 
 /// The text of a message without its markup.
 #[derive(Debug, Clone)]
@@ -194,7 +206,7 @@ impl ChatView {
             Some(html) => html,
             None => &before.filter(|_| edits_buttons)?.text,
         };
-        let file = entry.field("file").and_then(Value::as_str).map(str::to_owned);
+        let file = SeenFile::of(&entry.data);
         let kept = || before.filter(|_| !entry.makes_message())?.file.clone();
         let done_at = entry.field("done_at").and_then(Value::as_u64);
         let message = SeenMessage {
@@ -289,11 +301,24 @@ fn album(number: usize, entry: &Entry) -> Vec<(u64, SeenMessage)> {
     let message = |part: &Value| {
         let id = part["message_id"].as_u64()?;
         let text = [CALL_HTML, "text"].iter().find_map(|key| part[*key].as_str());
-        let file = part["file"].as_str().map(str::to_owned);
+        let file = SeenFile::of(part.as_object()?);
         let text = text.unwrap_or_default();
         Some((id, SeenMessage { file, ..SeenMessage::of(number, entry, text) }))
     };
     parts.filter_map(message).collect()
+}
+
+impl SeenFile {
+    /// Returns the file of a call, or of a part of an album.
+    fn of(data: &Map<String, Value>) -> Option<Self> {
+        let text = |key: &str| data.get(key).and_then(Value::as_str).map(str::to_owned);
+        Some(Self { name: text("file")?, text: text(FILE_TEXT) })
+    }
+
+    /// Returns whether a person reads a file with this name.
+    pub fn is_text(name: &str) -> bool {
+        TEXT_FILES.iter().any(|end| name.to_lowercase().ends_with(end))
+    }
 }
 
 impl SeenMessage {
@@ -325,6 +350,13 @@ impl SeenMessage {
         &self.reading().text
     }
 
+    /// Returns what a person reads: the text, and that of the file.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        [self.plain_text()]
+            .into_iter()
+            .chain(self.file.as_ref().and_then(|file| file.text.as_deref()))
+    }
+
     /// Returns the letters and digits of the [text](Self::plain_text), in lower case.
     pub fn letters(&self) -> &str {
         &self.reading().letters
@@ -347,7 +379,7 @@ impl SeenMessage {
             ChatProfile::Discord | ChatProfile::Slack => vec![literal(&self.text, "")],
         };
         if let Some(file) = &self.file {
-            all.push(literal(&format!("\n📎 {file}"), ""));
+            all.push(literal(&format!("\n📎 {}", file.name), ""));
         }
         for row in &self.buttons {
             for (place, label) in row.iter().enumerate() {
@@ -567,6 +599,9 @@ impl MessageHistory {
 /// The field of a call with the visible text as the Bot API's HTML, if the text was sent in another form: in Markdown,
 /// without markup, or with unusual entities. Every drawing of a chat uses it.
 pub const CALL_HTML: &str = "html";
+
+/// The field of a call, or of a part of an album, with the text of its [file](SeenFile::text).
+pub const FILE_TEXT: &str = "file_text";
 
 /// The milliseconds for which a draft is visible after its last text, as the Bot API says of `sendMessageDraft`
 /// (<https://core.telegram.org/bots/api#sendmessagedraft>).

@@ -191,8 +191,12 @@ impl Channel for Telegram {
     fn leave(&mut self) -> Callback<'_> {
         Box::pin(async move {
             let shown = self.end_draft().await;
-            let page = lock(&self.compositor).last_draft();
-            let (Some(page), Some(_)) = (page, shown.message_id) else { return Ok(()) };
+            let (has_news, page) = {
+                let mut compositor = lock(&self.compositor);
+                (compositor.has_news(), compositor.last_draft())
+            };
+            let is_shown = shown.message_id.is_some() || has_news;
+            let Some(page) = page.filter(|_| is_shown) else { return Ok(()) };
             match draft::deliver_final(&self.caller, shown, vec![page]).await {
                 Delivery::Failed { reason } => Err(CallbackError::new(reason)),
                 _ => Ok(()),

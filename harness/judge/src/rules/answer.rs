@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use clitape_recording::chat::{MessageHistory, SeenMessage};
+use clitape_recording::chat::{MessageHistory, SeenFile, SeenMessage};
 use clitape_recording::facts::{RecordedBlock, texts_in};
 use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::markup::without_tags;
@@ -36,19 +36,27 @@ fn incomplete<'c>(case: Case<'c>) -> Option<Left<'c>> {
             !contains(&pages, &piece.letters) && !contains(&between_tags, &piece.letters)
         };
         let missing: Vec<&Piece> = answer.pieces.iter().filter(is_missing).collect();
-        (!missing.is_empty() && !may_be_elsewhere(case, answer)).then_some(Left { answer, missing })
+        (!missing.is_empty() && !may_be_elsewhere(case, answer, &missing))
+            .then_some(Left { answer, missing })
     })
 }
 
-/// The ends of the names of files in which a person reads the rest of a long answer.
-const TEXT_FILES: [&str; 4] = [".txt", ".md", ".markdown", ".html"];
 /// The words and signs of a button that turns to the next page.
 const NEXT: [&str; 6] = ["next", "more", "▶", "➡", "→", "»"];
 
-/// Returns whether the rest of an answer may be in a file, or behind a button of a message with a part of it.
-fn may_be_elsewhere(case: Case<'_>, answer: &DueAnswer) -> bool {
+/// Returns whether the pieces of an answer that are missing in the chat are in a file, or may be behind a button of a
+/// message with a part of it.
+fn may_be_elsewhere(case: Case<'_>, answer: &DueAnswer, missing: &[&Piece]) -> bool {
     let began = case.times(answer.turn).map_or(0, |times| times.began_ms);
-    let is_text = |name: &String| TEXT_FILES.iter().any(|end| name.to_lowercase().ends_with(end));
+    let has_missing = |file: &SeenFile| match &file.text {
+        Some(text) => {
+            let (bare, text) = (letters(&without_tags(text)), letters(text));
+            let is_there =
+                |piece: &&Piece| text.contains(&piece.letters) || bare.contains(&piece.letters);
+            missing.iter().all(is_there)
+        }
+        None => SeenFile::is_text(&file.name),
+    };
     let has_part = |message: &MessageHistory| {
         let is_there = |piece: &Piece| {
             piece.letters.len() >= FEW_LETTERS && message.last().letters().contains(&piece.letters)
@@ -58,7 +66,7 @@ fn may_be_elsewhere(case: Case<'_>, answer: &DueAnswer) -> bool {
     let turns = |label: &String| NEXT.iter().any(|word| label.to_lowercase().contains(word));
     case.chat().at_end().filter(|message| message.born() >= began).any(|message| {
         let last = message.last();
-        last.file.as_ref().is_some_and(is_text)
+        last.file.as_ref().is_some_and(has_missing)
             || last.buttons.iter().flatten().any(turns) && has_part(message)
     })
 }
@@ -85,7 +93,7 @@ pub(crate) fn of_another(case: Case<'_>) -> Option<Broken<'_>> {
         return Some(whole(sentence(reads, &name))?.beside(&name));
     }
     case.chat().ever_seen().find_map(|version| {
-        let mut lines = version.plain_text().lines();
+        let mut lines = version.texts().flat_map(str::lines);
         let (line, name) = lines.find_map(|line| Some((line, foreign(line)?)))?;
         let reads = format!("at {} the person reads {}", seconds(version.at), quoted(line));
         Some(by_index(case, version.entry, sentence(reads, &name))?.beside(&name))

@@ -8,7 +8,7 @@ use clitape_recording::text::quoted;
 use clitape_recording::trace::Entry;
 
 use super::run::is_stop;
-use crate::case::{Broken, Case, PERSON, by_index, whole};
+use crate::case::{Broken, Case, PERSON, PRESS, by_index, whole};
 use crate::observation::{FurtherAct, Interlude, InterludeKind, RestartMoment, SessionOrigin};
 use crate::words::seconds;
 
@@ -219,6 +219,18 @@ fn is_stopped(case: Case<'_>, turn: usize) -> bool {
     let is_between = |entry: &&Entry| (from.began_ms..=until.began_ms).contains(&entry.at);
     let mut acts = case.entries.iter().filter(is_between);
     acts.any(|entry| is_stop(entry) || entry.kind == "(stop)")
+}
+
+/// Checks that a person who allowed the like of a call from now on is not asked about the same call again.
+pub(crate) fn rule_forgotten(case: Case<'_>) -> Option<Broken<'_>> {
+    let label = case.interlude?.forgotten.as_ref()?;
+    let again = case.entries.iter().rposition(|entry| entry.kind == PRESS)?;
+    let sentence = format!(
+        "the person pressed {}, which `claude` got without a rule (`updatedPermissions`), and the chat asked about the same \
+         call again",
+        quoted(label)
+    );
+    by_index(case, again, sentence)
 }
 
 /// Checks that a session that is resumed after a restart is the newest one of the chat.

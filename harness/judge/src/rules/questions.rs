@@ -19,7 +19,7 @@ use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Map, Value};
 
 use super::answer::has_text_of_model;
-use crate::case::{Broken, Case, by, by_index, has_server_faults, text, whole};
+use crate::case::{Broken, Case, PRESS, by, by_index, has_server_faults, text, whole};
 use crate::observation::{ANSWER_TO_QUESTION, ObservedEnding};
 use crate::words::{letters, seconds};
 
@@ -423,7 +423,7 @@ fn asks(text: &str, question: &QuestionFacts) -> bool {
 /// files is not read.
 pub(crate) fn question_unshown(case: Case<'_>) -> Option<Broken<'_>> {
     let entries = case.entries;
-    let is_press = |(_, entry): &(usize, &Entry)| entry.kind == "(press)";
+    let is_press = |(_, entry): &(usize, &Entry)| entry.kind == PRESS;
     let presses: Vec<(usize, &Entry)> = entries.iter().enumerate().filter(is_press).collect();
     let questions: Vec<_> = case
         .played()
@@ -474,7 +474,7 @@ fn files(entries: &[Entry], at: usize) -> impl Iterator<Item = usize> {
 
 /// Checks that the buttons of a question leave the chat with its answer, or with its turn.
 pub(crate) fn buttons_left(case: Case<'_>) -> Option<Broken<'_>> {
-    let pressed = case.entries.iter().filter(|entry| entry.kind == "(press)");
+    let pressed = case.entries.iter().filter(|entry| entry.kind == PRESS);
     let still = case
         .chat()
         .left()

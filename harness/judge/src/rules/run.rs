@@ -9,7 +9,7 @@ use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use crate::case::{Broken, Case, by, by_turn, is_run_end, whole};
+use crate::case::{Broken, Case, PRESS, by, by_turn, is_run_end, whole};
 use crate::observation::{ARGUMENTS_REFUSED, MARK, ObservedEnding};
 use crate::rules::questions;
 use crate::words::{seconds, told};
@@ -149,7 +149,7 @@ pub(crate) fn refused(case: Case<'_>) -> Option<Broken<'_>> {
             format!("claude waited {time} for {line}, and the {subject} wrote no line to it");
         return is_told.then(|| whole(what))?;
     }
-    let has_pressed = || case.entries.iter().any(|entry| entry.kind == "(press)");
+    let has_pressed = || case.entries.iter().any(|entry| entry.kind == PRESS);
     if case.setup.channel.is_some() && case.ending.denies_instead() && !has_pressed() {
         let is_told = questions::question_untold(case).is_none();
         let what = "said no by itself where the recorded person had said yes";

@@ -229,6 +229,9 @@ rules! {
     OldSession, interlude::old_session,
         "A session that is resumed is the newest one of the chat, and of no other chat.",
         NextMessages, OTHERS_CHAT;
+    RuleForgotten, interlude::rule_forgotten,
+        "A person who allows the like of a call from now on is not asked about it again.",
+        Interludes, OTHERS_CHAT;
     SessionForgotten, interlude::session_forgotten,
         "A message goes on with the conversation of the messages before it.",
         NextMessages, OTHERS_CHAT;

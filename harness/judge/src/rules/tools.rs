@@ -310,7 +310,7 @@ pub(crate) fn secret_told(case: Case<'_>) -> Option<Broken<'_>> {
 pub(crate) fn secret_shown(case: Case<'_>) -> Option<Broken<'_>> {
     case.facts.secrets().iter().find_map(|secret| {
         let mut seen = case.chat().ever_seen();
-        let version = seen.find(|version| version.plain_text().contains(secret))?;
+        let version = seen.find(|version| version.texts().any(|text| text.contains(secret)))?;
         let kept: String = secret.chars().take(4).collect();
         let (at, length) = (seconds(version.at), secret.chars().count());
         let what = format!("the secret {kept}… ({length} characters), which only a tool has seen");

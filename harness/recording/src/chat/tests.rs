@@ -38,7 +38,8 @@ fn check(calls: &[&str], expect: &[&str]) {
         for version in &message.versions {
             let buttons: String =
                 version.buttons.concat().iter().map(|label| format!("[{label}]")).collect();
-            let file = version.file.as_deref().map(|file| format!("+{file}")).unwrap_or_default();
+            let file =
+                version.file.as_ref().map(|file| format!("+{}", file.name)).unwrap_or_default();
             words.push(format!("{}{file}{buttons}@{}", version.plain_text(), version.at));
         }
         let now = history

@@ -2,12 +2,15 @@
 //!
 //! A file is one in the request, one that is known by its id, or one at an address.
 
-use clitape_recording::chat::CALL_HTML;
+use clitape_recording::chat::{CALL_HTML, FILE_TEXT, SeenFile};
 use serde_json::{Map, Value, json};
 
 use super::markup;
 use super::messages::{BotText, ChatCall, TextPlace};
 use super::wire::{ApiError, ApiResult, UploadedFile};
+
+/// The largest file whose text stands in its call, in bytes.
+const MOST_TEXT: usize = 1 << 20;
 
 /// The most messages of an album.
 const MAX_ALBUM: usize = 10;
@@ -33,6 +36,9 @@ fn send_file(call: &mut ChatCall<'_>, field: &'static str) -> ApiResult {
         None => return Err(ApiError::bad(format!("there is no {field} in the request"))),
     };
     call.set("file", file.name.as_str());
+    if let Some(text) = &file.text {
+        call.set(FILE_TEXT, text.as_str());
+    }
     let mut message = call.new_message()?;
     message.file = Some((field, file.json(field)));
     call.add(text, message)
@@ -43,6 +49,8 @@ struct StoredUpload {
     id: String,
     name: String,
     bytes: usize,
+    /// The text of an upload that a person opens to read it.
+    text: Option<String>,
 }
 
 impl StoredUpload {
@@ -74,22 +82,27 @@ fn store(
     named: Option<&str>,
 ) -> Result<Option<StoredUpload>, ApiError> {
     let (id, name, bytes) = match (uploaded, named) {
+        (Some(file), _) if file.bytes.is_empty() => {
+            return Err(ApiError::bad("file must be non-empty"));
+        }
         (Some(file), _) => {
-            (call.files.keep(&file.name, &file.bytes)?, file.name.clone(), file.bytes.len())
+            (call.files.keep(&file.name, &file.bytes)?, file.name.clone(), file.bytes.clone())
         }
         (None, Some(id)) if call.files.get(id).is_some() => {
-            let known = call.files.get(id).map(|file| (file.name.clone(), file.bytes.len()));
+            let known = call.files.get(id).map(|file| (file.name.clone(), file.bytes.clone()));
             let (name, bytes) = known.unwrap_or_default();
-            (id.to_owned(), name, bytes)
+            (id.to_owned(), name, bytes.to_vec())
         }
         (None, Some(url)) if url.starts_with("http") => {
             let name = url.rsplit('/').next().unwrap_or_default().to_owned();
-            (call.files.keep(&name, b"")?, name, 0)
+            (call.files.keep(&name, b"")?, name, Vec::new())
         }
         (None, Some(_)) => return Err(ApiError::bad("wrong file identifier/HTTP URL specified")),
         (None, None) => return Ok(None),
     };
-    Ok(Some(StoredUpload { id, name, bytes }))
+    let is_read = SeenFile::is_text(&name) && (1..=MOST_TEXT).contains(&bytes.len());
+    let text = is_read.then(|| String::from_utf8_lossy(&bytes).into_owned());
+    Ok(Some(StoredUpload { id, name, bytes: bytes.len(), text }))
 }
 
 /// A part of an album: its file and its caption.
@@ -177,6 +190,7 @@ fn part(call: &mut ChatCall<'_>, media: &Value) -> Result<AlbumPart, ApiError> {
     })?;
     let mut data = Map::new();
     data.insert("file".into(), file.name.as_str().into());
+    data.extend(file.text.as_ref().map(|text| (FILE_TEXT.to_owned(), text.as_str().into())));
     if !sent.source.is_empty() {
         data.insert("text".into(), sent.source.as_str().into());
         data.extend(sent.mode.as_ref().map(|mode| ("parse_mode".to_owned(), mode.clone().into())));

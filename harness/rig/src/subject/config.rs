@@ -145,6 +145,7 @@ struct FirstPressFile {
 #[serde(deny_unknown_fields)]
 struct PressFile {
     allow: Option<String>,
+    always: Option<String>,
     deny: Option<String>,
     done: Option<String>,
 }
@@ -159,9 +160,10 @@ fn complain<T>(key: &'static str, what: impl Into<String>) -> Result<T, Complain
     Err(Complaint { key, what: what.into() })
 }
 
-/// The labels of buttons that mean yes, no, and that all is chosen, as a subject has them by default.
+/// The labels of buttons that mean yes, yes from now on, no, and that all is chosen, as a subject has them by default.
 const ALLOW: &str = "(?i)allow|approve|^yes";
-const DENY: &str = "(?i)deny|reject|^no";
+const ALWAYS: &str = "(?i)always|ask again|remember|session";
+const DENY: &str = "(?i)deny|reject|^no|don.t allow";
 const DONE: &str = "(?i)done|submit|confirm|finish|continue|send|^ok";
 
 /// The numeric keys of a subject, with the default, the least and the most.
@@ -392,6 +394,7 @@ impl SubjectFile {
             },
             press: PressLabels {
                 allow: expression("press", press.allow.as_deref().unwrap_or(ALLOW))?,
+                always: expression("press", press.always.as_deref().unwrap_or(ALWAYS))?,
                 deny: expression("press", press.deny.as_deref().unwrap_or(DENY))?,
                 done: expression("press", press.done.as_deref().unwrap_or(DONE))?,
             },

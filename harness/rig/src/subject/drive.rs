@@ -544,13 +544,15 @@ impl Drive<'_> {
                 true
             }
             Act::Answer { allows } => {
-                let wanted = if *allows { &spec.press.allow } else { &spec.press.deny };
                 // A gateway may answer by itself, and the stand-in then goes on.
                 let goes_on = steps
                     .get(self.next + 1)
                     .is_some_and(|next| next.offset > step.offset && next.offset <= played.printed);
-                self.press(|label| wanted.is_match(label))
-                    || is_late && (goes_on || played.turn_ended)
+                let is_pressed = match allows {
+                    true => self.press_allow(),
+                    false => self.press(|label| spec.press.deny.is_match(label)),
+                };
+                is_pressed || is_late && (goes_on || played.turn_ended)
             }
             Act::Choose(labels) => self.choose(labels, played, is_late),
         };
@@ -586,6 +588,14 @@ impl Drive<'_> {
             return false;
         }
         played.waits_for.is_none() || is_late
+    }
+
+    /// Presses a button that means yes, the one that means no more than that if there is one.
+    fn press_allow(&mut self) -> bool {
+        let labels = &self.spec.press;
+        self.press_always()
+            || self.press(|label| labels.is_once(label))
+            || self.press(|label| labels.allow.is_match(label))
     }
 
     /// Presses the first wanted button that was not pressed yet, from the oldest message on. Returns whether there was

@@ -46,6 +46,9 @@ const PATIENCE: Duration = Duration::from_secs(4);
 const SETTLED: Duration = Duration::from_secs(60);
 /// The time after which a person answers a question, if a message has come in between.
 const ANSWERED: Duration = Duration::from_secs(3);
+/// What a host writes to `claude` that allows the like from now on: the kinds of `updatedPermissions`, and the request.
+const RULES: [&str; 5] =
+    ["addRules", "replaceRules", "setMode", "addDirectories", "set_permission_mode"];
 /// The pace of a turn that is stopped at once.
 const SLOWLY: Printing = Printing::Paced(150);
 
@@ -131,7 +134,9 @@ impl InterludeTrial<'_> {
         let begin_ms = now_ms().saturating_sub(ms(first.took));
         let is_missed = match self.kind {
             InterludeKind::Person(FurtherAct::AnswerByText) => before.written().is_none(),
-            InterludeKind::Person(FurtherAct::Edit) => !before.is_cut.load(Ordering::Relaxed),
+            InterludeKind::Person(FurtherAct::Edit | FurtherAct::AllowAlways) => {
+                !before.is_cut.load(Ordering::Relaxed)
+            }
             kind => kind.is_in_turn() && !before.is_cut.load(Ordering::Relaxed),
         };
         if first.ending != ObservedEnding::Over || is_missed {
@@ -205,6 +210,8 @@ impl InterludeTrial<'_> {
             of_first.turn_ended && of_first.printed >= self.job.cassette.stdout.len() as u64;
         let (played_turns, reads) = of_first.since(begin_ms, &self.job.cassette.stdout);
         let mut entries = part.entries();
+        let of_next = after.log().played(&self.next.name());
+        it.forgotten = self.forgotten(&entries, [&played, &of_next], &before)?;
         if is_killed {
             enter(&mut entries, it.began_ms, "(killed)");
             enter(&mut entries, it.over_ms, "(started again)");
@@ -230,6 +237,7 @@ impl InterludeTrial<'_> {
             unheard: None,
             went_on: None,
             left: None,
+            forgotten: None,
             resumed: None,
             sessions: played.sessions.iter().map(|session| session.id.clone()).collect(),
         }
@@ -308,6 +316,29 @@ impl InterludeTrial<'_> {
         let (end, _) = played.prints.last().filter(|_| is_at_end && !self.job.is_stopped_once())?;
         let after = seconds(Duration::from_millis(end.saturating_sub(stop_ms)));
         Some(format!("claude went on for {after}, to the end of the turn"))
+    }
+
+    /// Returns the button that allowed the like from now on, if the same call was asked about again although `claude` had
+    /// got no rule. A gateway may also keep the rule itself.
+    fn forgotten(
+        self,
+        entries: &[Entry],
+        [first, next]: [&Played; 2],
+        shared: &RunContext<'_>,
+    ) -> io::Result<Option<String>> {
+        if self.kind != InterludeKind::Person(FurtherAct::AllowAlways) {
+            return Ok(None);
+        }
+        let rules = shared.log().heard(&RULES.map(str::to_owned))?;
+        let questions = self.job.facts.turn_facts().iter().flat_map(|turn| &turn.questions);
+        let names: Vec<&str> = questions.map(|question| question.name.as_str()).collect();
+        let is_rule = |argument: &String| {
+            !first.arguments.contains(argument) && names.iter().any(|name| argument.contains(name))
+        };
+        let is_told = rules.iter().any(|count| *count > 0) || next.arguments.iter().any(is_rule);
+        let mut presses = entries.iter().filter(|entry| entry.kind == "(press)");
+        let label = presses.next().map(|entry| entry.text("label").to_owned());
+        Ok(label.filter(|_| !is_told && presses.next().is_some()))
     }
 
     /// Returns the words for what the person wrote and `claude` never got.
@@ -394,8 +425,9 @@ fn press_allow(part: &ChatPart<'_>, spec: &GatewaySpec) -> Option<String> {
 }
 
 /// The violations of the interlude itself.
-const OF_INTERLUDE: [FindingKind; 5] = [
+const OF_INTERLUDE: [FindingKind; 6] = [
     FindingKind::StopIgnored,
+    FindingKind::RuleForgotten,
     FindingKind::RestartUntold,
     FindingKind::MessageLost,
     FindingKind::AnsweredAgain,

@@ -70,7 +70,7 @@ impl Listing {
             writers: Writers { first, chats: _, chat: _, starts: _ },
             say,
             stop,
-            press: PressLabels { allow, deny, done },
+            press: PressLabels { allow, always, deny, done },
             writes_during_turn,
             files,
             install,
@@ -149,7 +149,7 @@ impl Listing {
             self.text(what, Some(text));
             self.hash("first", [what, text]);
         }
-        self.hash("press", [allow, deny, done].map(|label| label.as_str()));
+        self.hash("press", [allow, always, deny, done].map(|label| label.as_str()));
         self.hash("host", [host.to_string(), writes_during_turn.to_string()]);
         self.hash("cli", cli.as_ref().map(|cli| cli.as_str()));
         for folder in claude_first {
@@ -362,7 +362,7 @@ mod tests {
     }
 
     /// The settings that change what runs, each with two values: agreement to the first must not count for the second.
-    const RUNS: [(&str, &str, &str); 34] = [
+    const RUNS: [(&str, &str, &str); 35] = [
         ("kind", "kind = 'gateway'", "kind = 'agent'"),
         ("kind", "kind = 'parser'", "kind = 'replay'"),
         ("command", "command = ['a', 'b']", "command = ['a b']"),
@@ -381,6 +381,7 @@ mod tests {
         ("first", "first = ['a']", "first = [{ press = 'a' }]"),
         ("press", "press = { allow = 'a' }", "press = { allow = 'b' }"),
         ("press.allow", "press = { allow = 'a' }", "press = { deny = 'a' }"),
+        ("press.always", "press = { always = 'a' }", "press = { always = 'b' }"),
         ("press.deny", "press = { deny = 'a' }", "press = { deny = 'b' }"),
         ("press.done", "press = { done = 'a' }", "press = { done = 'b' }"),
         ("writes_during_turn", "", "writes_during_turn = true"),

@@ -259,12 +259,21 @@ pub enum ReadySign {
 /// The `press` of a gateway: the labels of the buttons that answer a question, as regular expressions.
 #[derive(Debug, Clone)]
 pub struct PressLabels {
-    /// The labels that mean yes.
+    /// The labels that mean yes, those of [`always`](Self::always) included.
     pub allow: Regex,
+    /// The labels that mean yes now and for the like from now on.
+    pub always: Regex,
     /// The labels that mean no.
     pub deny: Regex,
     /// The labels that end a choice.
     pub done: Regex,
+}
+
+impl PressLabels {
+    /// Returns whether a label means yes for this once.
+    pub(crate) fn is_once(&self, label: &str) -> bool {
+        self.allow.is_match(label) && !self.always.is_match(label) && !self.deny.is_match(label)
+    }
 }
 
 /// The `install` of a subject: the package that npm installs.

@@ -634,8 +634,15 @@ impl GatewaySubject<'_> {
             if tell(begins.into()).is_break() {
                 break;
             }
-            let next = next_job(rig.workspace, how.spec, job)?;
-            let trial = InterludeTrial { job, next: &next, kind };
+            let other;
+            let next = match kind {
+                InterludeKind::Person(FurtherAct::AllowAlways) => job,
+                _ => {
+                    other = next_job(rig.workspace, how.spec, job)?;
+                    &other
+                }
+            };
+            let trial = InterludeTrial { job, next, kind };
             let result = match trial.play(how, rig) {
                 Err(error) if error.is_stop() && index > 0 => {
                     end = RunEnd::Stopped;
@@ -718,7 +725,7 @@ fn lacks_moment(job: &Job, kind: InterludeKind, spec: &GatewaySpec) -> Option<&'
     let is_answer = |act: &Act| matches!(act, Act::Answer { .. } | Act::Choose(_));
     match kind {
         InterludeKind::Restart(RestartMoment::MidQuestion)
-        | InterludeKind::Person(FurtherAct::MessageAtQuestion) => {
+        | InterludeKind::Person(FurtherAct::MessageAtQuestion | FurtherAct::AllowAlways) => {
             (!has(is_permission)).then_some("nobody is asked for a permission")
         }
         InterludeKind::Person(FurtherAct::AnswerByText) => {

@@ -66,6 +66,8 @@ enum PlanOrigin {
     Seeded,
     /// A seed draws them, and the plan is also replayed with its cuts.
     SeededAndCut,
+    /// All bytes come in one read.
+    AtOnce,
     /// It has a fault of an answer of the host.
     Answer,
     /// It has a fault of the agent's side.
@@ -195,7 +197,7 @@ impl PlanSweep<'_> {
         })
     }
 
-    /// Returns the plans: those that the scenario names, one for each seed, one for each fault of each answer of the
+    /// Returns the plans: those that the scenario names, one in which all comes in one read, one for each seed, one for each fault of each answer of the
     /// host, and some with a fault of the agent's side.
     fn all_plans(&self) -> impl Iterator<Item = NamedPlan> {
         // The size of the recording chooses the seed, so that recordings are cut in different ways.
@@ -226,7 +228,13 @@ impl PlanSweep<'_> {
         let pinned =
             pinned.map(|(name, plan)| NamedPlan { name, plan, origin: PlanOrigin::Pinned });
         let faulty = faulty.into_iter().flatten().map(answer);
-        pinned.chain(self.seeds.each().map(seeded)).chain(faulty).chain(agents)
+        let at_once = (self.seeds.count > 0).then(|| NamedPlan {
+            name: "all in one read".to_owned(),
+            plan: plan.glued(0, plan.steps.len()),
+            origin: PlanOrigin::AtOnce,
+        });
+        let seeded = self.seeds.each().map(seeded);
+        pinned.chain(at_once).chain(seeded).chain(faulty).chain(agents)
     }
 
     /// Judges a plan with its cuts and without them in the setup of `base`, and returns what `report` makes of the

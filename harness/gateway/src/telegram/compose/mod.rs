@@ -52,6 +52,8 @@ pub(super) struct Compositor {
     is_full: bool,
     /// The line for the time in which neither text nor tools come.
     status: Option<ToolLine>,
+    /// True if the newest status is [news](Notice::is_news).
+    has_news: bool,
 }
 
 impl Compositor {
@@ -64,6 +66,7 @@ impl Compositor {
             seen: [0; 2],
             is_full: false,
             status: None,
+            has_news: false,
         }
     }
 
@@ -130,6 +133,7 @@ impl Compositor {
     pub(super) fn notice(&mut self, notice: &Notice) -> bool {
         let Some(words) = notice.line() else { return false };
         self.status = Some(ToolLine::of_no_call(&words));
+        self.has_news = notice.is_news();
         true
     }
 
@@ -182,6 +186,11 @@ impl Compositor {
                 }
             }
         }
+    }
+
+    /// Returns whether the draft ends with a notice that a person has to read even though the run has no message.
+    pub(super) fn has_news(&self) -> bool {
+        self.status.is_some() && self.has_news
     }
 
     /// Returns the draft that stays when no more events come: running calls lose their mark.

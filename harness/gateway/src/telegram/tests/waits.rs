@@ -1,5 +1,7 @@
 //! Servers that ask to wait for ever, or without end.
 
+use serde_json::json;
+
 use super::*;
 use crate::question::Closing;
 
@@ -89,6 +91,32 @@ async fn v6_an_answer_that_never_comes_is_reported() {
     let Some(Delivery::Failed { reason }) = delivery else { panic!("{delivery:?}") };
     let expect = "none came in 15 s, the most that `--api-timeout` allows";
     assert!(reason.contains(expect), "{reason}");
+}
+
+/// The notices of a run that ends without a message, before its draft is sent, and what the person reads.
+#[tokio::test(start_paused = true)]
+async fn a_compaction_is_told_however_soon_the_run_is_over() {
+    let failed = json!({ "compact_result": "failed", "compact_error": "No." });
+    for (notices, expect) in [
+        (vec![json!({ "status": "compacting" })], None),
+        (
+            vec![json!({ "status": "compacting" }), failed.clone()],
+            Some("⚠️ Compacting failed: No."),
+        ),
+        (vec![failed, json!({ "status": "compacting" })], None),
+    ] {
+        let fake = Arc::new(FakeBotApi::new(vec![]));
+        let mut telegram = Telegram::new(TelegramSettings::default(), fake.clone());
+        for detail in &notices {
+            let detail = detail.as_object().expect("a notice has fields");
+            let notice = Notice::new("system", Some("status"), detail);
+            telegram.notice(&notice).await.expect("a notice is taken");
+        }
+        telegram.leave().await.expect("the calls succeed");
+        let last = fake.log().last().cloned();
+        assert_eq!(last.is_some(), expect.is_some(), "{last:?}");
+        assert!(last.unwrap_or_default().ends_with(expect.unwrap_or_default()));
+    }
 }
 
 #[tokio::test(start_paused = true)]

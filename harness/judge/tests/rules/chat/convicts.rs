@@ -139,6 +139,14 @@ fn sb001_sb002_the_answer_is_there_whole() {
     };
     check(&good_but(1, &[edit(9_000, 7, cut), file("answer.md")]), &[]);
     check(&good_but(1, &[edit(9_000, 7, cut), file("photo.png")]), &[K::AnswerNotWhole]);
+    let with_text = |text: &str| {
+        let data =
+            serde_json::json!({ "message_id": 8, "text": "", "file": "a.html", "file_text": text });
+        call(9_100, "sendDocument", data)
+    };
+    let page = format!("<p>{}</p>", ANSWER.replace("server", "<b>ser</b>ver"));
+    check(&good_but(1, &[edit(9_000, 7, cut), with_text(&page)]), &[]);
+    check(&good_but(1, &[edit(9_000, 7, cut), with_text("")]), &[K::AnswerNotWhole]);
     let paged = |label: &str| {
         let data = serde_json::json!({ "message_id": 7, "text": cut, "buttons": [[label]] });
         call(9_000, "editMessageText", data)
@@ -490,6 +498,7 @@ fn sb044_to_sb047_what_an_interlude_broke_off_is_told_and_what_came_is_answered_
         unheard: None,
         went_on: None,
         left: None,
+        forgotten: None,
         resumed: Some("b".to_owned()),
         sessions: vec!["a".to_owned(), "b".to_owned()],
     };
@@ -500,8 +509,14 @@ fn sb044_to_sb047_what_an_interlude_broke_off_is_told_and_what_came_is_answered_
         let entries = [&[said(0)], &begun[..], between, &next].concat();
         let seen = Observation::of_chat(facts.clone(), entries);
         let mut found = judge(&Observation { interlude: Some(interlude.clone()), ..seen });
-        let of_interlude =
-            [K::StopIgnored, K::RestartUntold, K::MessageLost, K::AnsweredAgain, K::OldSession];
+        let of_interlude = [
+            K::StopIgnored,
+            K::RestartUntold,
+            K::MessageLost,
+            K::AnsweredAgain,
+            K::OldSession,
+            K::RuleForgotten,
+        ];
         found.retain(|found| of_interlude.contains(&found.kind));
         let kinds: Vec<K> = found.iter().map(|found| found.kind).collect();
         assert_eq!(kinds, expect, "{interlude:?}: {found:#?}");
@@ -538,6 +553,11 @@ fn sb044_to_sb047_what_an_interlude_broke_off_is_told_and_what_came_is_answered_
     let stop = [said(100), said(8_000)];
     check(&stopped, &stop, &[K::MessageLost]);
     check(&stopped, &[said(100), send(200, 7, "Stopped.")], &[]);
+    let forgotten = Some("Always allow".to_owned());
+    let press = [call(8_000, "(press)", serde_json::json!({ "label": "Allow" }))];
+    let always = Interlude { forgotten, ..as_is(Person(AllowAlways)) };
+    check(&always, &press, &[K::RuleForgotten]);
+    check(&as_is(Person(AllowAlways)), &press, &[]);
     let went_on = Some("claude went on for 2.0 s, to the end of the turn".to_owned());
     check(&Interlude { went_on, ..stopped }, &stop, &[K::StopIgnored]);
     let resumed = |id: &str| Interlude { resumed: Some(id.to_owned()), ..after_answer.clone() };
@@ -720,6 +740,11 @@ fn sb021_no_secret_is_shown() {
     assert_eq!(kinds, [K::SecretShown], "{found:?}");
     assert!(!found[0].sentence.contains(&secret), "the sentence shows the secret: {found:?}");
     assert_eq!(judged("Output: token ***"), []);
+    let file =
+        serde_json::json!({ "message_id": 8, "text": "", "file": "log.txt", "file_text": secret });
+    let lines = good_and(&[call(9_500, "sendDocument", file)]);
+    let found = judge(&Observation::of_chat(facts_of(&cassette), lines));
+    assert_eq!(found.iter().map(|found| found.kind).collect::<Vec<_>>(), [K::SecretShown]);
     let draft = serde_json::json!({ "draft_id": 1, "text": format!("token {secret}") });
     let lines = good_but(1, &[call(5_000, "sendMessageDraft", draft), edit(9_000, 7, ANSWER)]);
     let found = judge(&Observation::of_chat(facts_of(&cassette), lines));

@@ -71,6 +71,18 @@ impl Drive<'_> {
         }
     }
 
+    /// Presses the button that means yes from now on, if the person does so once and there is one.
+    pub(super) fn press_always(&mut self) -> bool {
+        let always = &self.spec.press.always;
+        let is_due = self.shared.deed == Some(FurtherAct::AllowAlways)
+            && !self.shared.is_cut.load(Ordering::Relaxed);
+        let is_pressed = is_due && self.press(|label| always.is_match(label));
+        if is_pressed {
+            self.shared.is_cut.store(true, Ordering::Relaxed);
+        }
+        is_pressed
+    }
+
     /// Answers the first question by a text in place of a press, and waits whether that has an effect. `None` if the
     /// person presses a button.
     pub(super) fn answered_by_text(
