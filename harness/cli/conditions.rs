@@ -3,6 +3,7 @@
 use anyhow::bail;
 use clitape_judge::observation::{FurtherAct, InterludeKind, RestartMoment};
 use clitape_rig::chat_server::{Faults, ListedFault};
+use clitape_rig::stand_in::CliFault;
 use clitape_rig::subject::{Conditions, Front, NamedGateway, Printing};
 
 /// The conditions of a run that differ from those of the recording
@@ -18,6 +19,12 @@ pub(crate) struct ConditionArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 0, hide_default_value = true,
         value_parser = clap::value_parser!(u64).range(..=600))]
     lives_on: u64,
+    /// Let what claude prints have these faults: crlf, log-line, unknown-kind, long-line, cut, double
+    #[arg(long, value_name = "FAULTS", value_delimiter = ',')]
+    agent_faults: Vec<CliFault>,
+    /// Start the gateway with LC_ALL=C, and Python with PYTHONIOENCODING=ascii
+    #[arg(long)]
+    c_locale: bool,
     /// Kill the gateway at this moment of a recording and start it again, and let the person go on. `clitape test` without
     /// scenarios plays one recording so
     #[arg(long, value_name = "MOMENT", requires = "subject", conflicts_with = "seed")]
@@ -75,6 +82,8 @@ impl ConditionArgs {
             whole_lines: self.whole_lines,
             faults: self.chat.faults(),
             lives_on_s: self.lives_on,
+            agent_faults: self.agent_faults.clone(),
+            c_locale: self.c_locale,
             interlude: restart.or(person),
         }
     }

@@ -43,7 +43,11 @@ class Chat {
       const session = (this.resumed = stored.sessions[this.id]);
       this.claude = spawn(process.env.CLAUDE_BIN ?? "claude", session ? [...flags, "--resume", session] : flags, { stdio: ["pipe", "pipe", "inherit"] });
       this.claude.stdin.on("error", log).write('{"type":"control_request","request_id":"1","request":{"subtype":"initialize"}}\n');
-      createInterface({ input: this.claude.stdout }).on("line", (line) => line.startsWith("{") && this.read(JSON.parse(line)));
+      createInterface({ input: this.claude.stdout }).on("line", (line) => {
+        try {
+          if (line.startsWith("{")) this.read(JSON.parse(line));
+        } catch (error) { log(error); } // a line that is no record, or half of one
+      });
       this.claude.on("close", (code) => this.ended(code));
     }
     this.claude.stdin.write(JSON.stringify(line) + "\n");

@@ -68,8 +68,8 @@ rules! {
     /// A message is at most as long as the service allows. A longer answer continues in the next
     /// message, never cut inside a tag, an entity or a character.
     V5
-    /// A 429 is waited out, "message is not modified" is a success, network errors back off, and
-    /// every other error ends the draft.
+    /// A 429 is waited out, "message is not modified" is a success, network errors back off, a text
+    /// whose markup is refused is sent again without it, and every other error ends the draft.
     V6
     /// The final message is delivered exactly once, and no late edit overwrites it. Errors, cut-off
     /// runs and empty answers each have a truthful sentence.

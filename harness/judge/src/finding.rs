@@ -538,6 +538,8 @@ finding_kinds! {
     AnswerLate = "SB051" "answer-late",
     /// The person allowed the like of a call from now on, and was asked about the same call again.
     RuleForgotten = "SB052" "rule-forgotten",
+    /// The person pressed a button for yes, and the chat says that it was a no; or the other way round.
+    AnswerToldWrong = "SB053" "answer-told-wrong",
     /// A message of an agent that the official types of its protocol refuse.
     MessageInvalid = "SA001" "message-invalid",
     /// A text of the model that an agent never reported to the editor.
@@ -666,6 +668,7 @@ type Written = (&'static str, &'static [&'static str], &'static [&'static [&'sta
 
 /// The options of the conditions under which a subject is played.
 const CONDITIONS: &[&str] = &[
+    "--agent-faults",
     "--chat-faults",
     "--chat-rate",
     "--chat-seed",
@@ -700,9 +703,13 @@ const WRITTEN: [Written; 7] = [
         ]],
     ),
     ("review", &[], &[]),
-    ("rig", &["--whole-lines"], &[CONDITIONS]),
+    ("rig", &["--c-locale", "--whole-lines"], &[CONDITIONS]),
     ("scan", &[], &[]),
-    ("test", &["--lanes", "--update", "--whole-lines"], &[CONDITIONS, &["--subject"]]),
+    (
+        "test",
+        &["--c-locale", "--lanes", "--update", "--whole-lines"],
+        &[CONDITIONS, &["--subject"]],
+    ),
 ];
 
 /// Returns whether clitape itself may put this command into a finding.

@@ -1,6 +1,6 @@
 //! The words of all recordings that are played in one run, by which a person who reads what is another's is found.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 
@@ -59,9 +59,20 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// Returns the runs of letters in a text that another recording has, each with the name of that recording.
-    pub(crate) fn words_in<'t>(&self, letters: &'t str) -> impl Iterator<Item = (&str, &'t str)> {
-        windows(letters).filter_map(|window| {
+    /// Returns the runs of letters in a line that another recording has and that begin with a word, each with the name of
+    /// that recording. `shown` are the letters of the line. A run that begins within a word may be the end of one word and
+    /// the beginning of the next.
+    pub(crate) fn words_in<'t>(
+        &self,
+        line: &str,
+        shown: &'t str,
+    ) -> impl Iterator<Item = (&str, &'t str)> {
+        let words = line.split(|c: char| !c.is_alphanumeric()).map(letters);
+        let starts: HashSet<usize> =
+            words.scan(0, |end, word| Some(std::mem::replace(end, *end + word.len()))).collect();
+        let begins_word =
+            move |window: &&str| starts.contains(&(window.as_ptr().addr() - shown.as_ptr().addr()));
+        windows(shown).filter(begins_word).filter_map(|window| {
             let place = *self.run.windows.get(&hash(window))?;
             let RecordingWords { name, texts } = &self.run.recordings[place];
             // Two windows may have the same hash.
@@ -105,14 +116,19 @@ mod tests {
         let named = ["own/1.0", "other/1.0"].map(str::to_owned).into_iter().zip(&facts);
         let run = Arc::new(RunWords::of(named));
         let check = |shown: &str, expect: Option<&str>| {
-            let found =
-                run.around(0).words_in(&letters(shown)).next().map(|(name, _)| name.to_owned());
+            let found = run
+                .around(0)
+                .words_in(shown, &letters(shown))
+                .next()
+                .map(|(name, _)| name.to_owned());
             assert_eq!(found.as_deref(), expect, "{shown}");
         };
         check(own, None);
         check(&format!("⏳ {other}"), Some("other/1.0"));
         check("<b>The client</b> asks for port…", None);
         check("The client *asks* for port 8081", Some("other/1.0"));
+        check("xT the client asks for port 8081", Some("other/1.0"));
+        check("Alas, xThe client asks for port 8", None);
         check("Nothing of either of them is here, not at all.", None);
     }
 }

@@ -115,6 +115,9 @@ pub enum BotApiError {
     /// message may not ([V7](crate::rules::V7)).
     #[error("Telegram's answer was lost: {0}; look into the chat before you send it again")]
     Lost(String),
+    /// 400 `can't parse entities`: the same text may be sent without markup.
+    #[error("Telegram refused the markup: {0}; send the text without it")]
+    Markup(String),
     /// Any other refusal; the same call again would be refused again.
     #[error("Telegram refused the call: {0}; check the bot's token and its rights in the chat")]
     Other(String),

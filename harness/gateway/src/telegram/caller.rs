@@ -54,7 +54,8 @@ impl Caller {
         lock(&self.not_before).filter(|until| Instant::now() < *until)
     }
 
-    /// Makes `call` once no other is under way. It may take [`ChatLimits::call`]. `NotModified` is success.
+    /// Makes `call` once no other is under way. It may take [`ChatLimits::call`], and as long again
+    /// for a text whose markup was refused. `NotModified` is success.
     pub(super) async fn submit(&self, call: BotCall) -> Result<i64, BotApiError> {
         let _turn = self.turn.lock().await;
         self.make(call).await
@@ -67,8 +68,8 @@ impl Caller {
         (made, self.make(call).await)
     }
 
+    /// Makes a call, and once more without markup if that is refused (V6).
     async fn make(&self, call: BotCall) -> Result<i64, BotApiError> {
-        let message_id = call.message_id;
         if let Some(until) = self.not_before() {
             // Another call was asked to wait while this one stood in line.
             let left = until.saturating_duration_since(Instant::now());
@@ -76,6 +77,20 @@ impl Caller {
                 seconds: left.as_millis().div_ceil(1_000) as u64,
             });
         }
+        let plain = without_markup(&call);
+        match (self.answer(call).await, plain) {
+            (Err(BotApiError::Markup(_)), Some(plain)) => self.answer(plain).await,
+            (answer, _) => answer,
+        }
+        .map_err(|error| match error {
+            BotApiError::Markup(words) => BotApiError::Other(words),
+            error => error,
+        })
+    }
+
+    /// Makes a call once, and returns the number of its message.
+    async fn answer(&self, call: BotCall) -> Result<i64, BotApiError> {
+        let message_id = call.message_id;
         match timeout(self.limits.call, self.api.call(call)).await {
             Ok(Ok(sent)) => Ok(sent.message_id),
             Ok(Err(BotApiError::NotModified)) => message_id.ok_or(BotApiError::NotModified),
@@ -106,6 +121,15 @@ impl Caller {
             places.iter().for_each(|place| *lock(place) = until);
         }
     }
+}
+
+/// Returns the call with the text that a person reads, without tags; `None` if it has none. What is no tag stays escaped.
+fn without_markup(call: &BotCall) -> Option<BotCall> {
+    let mut parts = call.text.split('<');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    let shown = parts.map(|part| part.split_once('>').map_or(part, |(_, shown)| shown));
+    text.extend(shown);
+    (text != call.text).then(|| BotCall { text, ..call.clone() })
 }
 
 /// The words about an answer that did not come within `limit`.

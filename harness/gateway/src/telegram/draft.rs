@@ -158,7 +158,9 @@ async fn keep_up(
                 due = window.max(Instant::now() + backoff(failures));
             }
             // V6: the draft ends, and the final message goes out as a message of its own.
-            Err(BotApiError::NotModified | BotApiError::Other(_)) => return ShownDraft::default(),
+            Err(BotApiError::NotModified | BotApiError::Markup(_) | BotApiError::Other(_)) => {
+                return ShownDraft::default();
+            }
         }
     }
 }

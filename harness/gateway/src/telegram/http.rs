@@ -10,6 +10,7 @@
 //! | `ok: false`, whatever the status | as its `error_code` and `description` say |
 //! | 429 | [`BotApiError::RetryAfter`], `parameters.retry_after` or 5 s |
 //! | 400 `message is not modified` | [`BotApiError::NotModified`] |
+//! | 400 `can't parse entities` | [`BotApiError::Markup`] |
 //! | 500, 502, 503, JSON or a proxy's page | [`BotApiError::Network`]: the call had no effect |
 //! | no connection, no name, no TLS | [`BotApiError::Network`]: the call did not go out |
 //! | anything else of 5xx, no answer in time, an answer that breaks off or can't be read | [`BotApiError::Lost`] |
@@ -394,6 +395,7 @@ fn failure(code: u64, words: String, retry_after: Option<u64>) -> BotApiError {
     match code {
         429 => BotApiError::RetryAfter { seconds: retry_after.unwrap_or(WAIT) },
         400 if words.contains("message is not modified") => BotApiError::NotModified,
+        400 if words.contains("can't parse entities") => BotApiError::Markup(words),
         500 | 502 | 503 => BotApiError::Network(words),
         501 | 504..=599 => BotApiError::Lost(words),
         _ => BotApiError::Other(words),

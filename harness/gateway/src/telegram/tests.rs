@@ -282,6 +282,23 @@ pub(crate) async fn v6_other_errors_end_the_draft() {
 }
 
 #[tokio::test(start_paused = true)]
+pub(crate) async fn v6_a_text_whose_markup_is_refused_comes_without_it() {
+    let refused = || Fails(BotApiError::Markup("Bad Request: can't parse entities".to_owned()));
+    let text = "Run **a < b** in `c`.";
+    let (marked, plain) = ("Run <b>a &lt; b</b> in <code>c</code>.", "Run a &lt; b in c.");
+    let [first, second] = [marked, plain].map(|text| format!("0 send final {text}"));
+    check(vec![refused()], &[End(0, text)], &[&first, &second]).await;
+    // A text that has no markup, or is refused again, is refused for good.
+    for (script, text, calls) in
+        [(vec![refused(), refused()], text, 2), (vec![refused()], "plain", 1)]
+    {
+        let (log, delivery) = run(DraftMode::Off, script, &[End(0, text)]).await;
+        assert_eq!(log.len(), calls, "{log:?}");
+        assert!(matches!(delivery, Some(Delivery::Failed { .. })), "{delivery:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 pub(crate) async fn v7_no_late_edit_overwrites_the_final_message() {
     // The slow edit is waited for; the text that came meanwhile is never sent.
     let steps = [Text(0, A), Text(1_000, B), Text(1_500, C), End(1_600, "The end.")];

@@ -79,7 +79,7 @@ pub(crate) fn of_another(case: Case<'_>) -> Option<Broken<'_>> {
         if case.is_recorded(&shown) {
             return None;
         }
-        let mut found = neighbours.words_in(&shown);
+        let mut found = neighbours.words_in(line, &shown);
         let (name, _) =
             found.find(|(_, words)| has_long_words(line, words) && !case.is_recorded(words))?;
         Some(name.to_owned())
@@ -185,9 +185,10 @@ pub(crate) fn not_whole(case: Case<'_>) -> Option<Broken<'_>> {
 
 /// Checks that the chat shows no markup as text: no tags, entities or backslashes that are not in the answer.
 pub(crate) fn altered(case: Case<'_>) -> Option<Broken<'_>> {
-    const TRACES: [&str; 22] = [
+    const TRACES: [&str; 23] = [
         "&lt;", "&gt;", "&amp;", "&quot;", "<b>", "</b>", "<i>", "</i>", "<s>", "</s>", "<code>",
-        "</code>", "<pre>", "</pre>", "<a href", "</a>", r"\.", r"\!", r"\[", r"\(", r"\-", r"\_",
+        "</code>", "<pre>", "</pre>", "\u{fffd}", "<a href", "</a>", r"\.", r"\!", r"\[", r"\(",
+        r"\-", r"\_",
     ];
     // Others take a backslash before more signs.
     let of_telegram = case.setup.channel.is_none_or(|chat| chat.profile == ChatProfile::Telegram);
@@ -341,8 +342,38 @@ pub(crate) fn overwritten(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
+/// Checks that what the model said between its calls stands in order within a message. The last of it may stand above the
+/// rest, because it is the answer.
+fn segments_out_of_order(case: Case<'_>) -> Option<Broken<'_>> {
+    case.played().find_map(|(number, turn)| {
+        let (_, before_last) = turn.segments.split_last()?;
+        let said: Vec<(&str, String)> = before_last
+            .iter()
+            .map(|segment| (&*segment.text, letters(&segment.text)))
+            .filter(|(_, letters)| letters.len() >= FEW_LETTERS)
+            .collect();
+        case.chat().at_end().find_map(|message| {
+            let page = letters_between_tags(message.last());
+            let place = |letters: &str| {
+                Some(page.find(letters)?).filter(|_| page.matches(letters).count() == 1)
+            };
+            let shown: Vec<_> =
+                said.iter().filter_map(|(text, letters)| Some((place(letters)?, text))).collect();
+            let wrong = shown.windows(2).find(|two| two[0].0 > two[1].0)?;
+            let turn = case.of_turn(number);
+            let [first, second] = [wrong[0].1, wrong[1].1].map(|text| quoted(text));
+            let sentence =
+                format!("{turn}{second} stands above {first}, and the model said it after that");
+            by_index(case, message.last().entry, sentence)
+        })
+    })
+}
+
 /// Checks that the pages of a long answer are in order.
 pub(crate) fn out_of_order(case: Case<'_>) -> Option<Broken<'_>> {
+    if let Some(broken) = segments_out_of_order(case) {
+        return Some(broken);
+    }
     let pages = case.end_pages_between_tags();
     case.answers().iter().find_map(|answer| {
         // The place of each message is that of its first piece that is in no other message and once in the answer.

@@ -163,6 +163,10 @@ impl LinesBefore {
 
     /// Returns the meaning of a line.
     fn news_of(&self, case: Case<'_>, line: &str) -> News {
+        // The subtype of a result that failed may be this word.
+        if letters(line) == "success" {
+            return News::Success;
+        }
         let is_said =
             |c: char| case.turns().iter().flat_map(TurnFacts::texts).any(|text| text.contains(c));
         let is_new = |c: &char| is_pictogram(*c) && !self.signs.contains(c) && !is_said(*c);

@@ -472,6 +472,54 @@ fn files(entries: &[Entry], at: usize) -> impl Iterator<Item = usize> {
     (asked..at).filter(move |index| is_file(&entries[*index]))
 }
 
+/// The time within which a message says what became of its press, in ms.
+const TOLD_MS: u64 = 5_000;
+/// The words by which a chat says, or a button asks, that something is not allowed; and those that it is.
+const NO: [&str; 8] = [
+    "not allow",
+    "not approve",
+    "don't allow",
+    "don’t allow",
+    "denied",
+    "deny",
+    "reject",
+    "declined",
+];
+const YES: [&str; 3] = ["allow", "approve", "granted"];
+
+/// Checks that a message that was pressed does not say the opposite of the press.
+pub(crate) fn told_wrong(case: Case<'_>) -> Option<Broken<'_>> {
+    // `None` for words that say neither, or both.
+    let means = |text: &str| {
+        let text = text.to_lowercase();
+        let has_no = NO.iter().any(|word| text.contains(word));
+        let rest = NO.iter().fold(text, |text, word| text.replace(word, ""));
+        let has_yes = YES.iter().any(|word| rest.contains(word));
+        (has_no != has_yes).then_some(has_yes)
+    };
+    let presses = case.entries.iter().enumerate().filter(|(_, entry)| entry.kind == PRESS);
+    presses.into_iter().find_map(|(at, press)| {
+        let label = press.text("label");
+        let (pressed, id) = (means(label)?, press.message_id()?);
+        let message = case.chat().messages().find(|message| message.id == id)?;
+        let before = message.after(at)?.plain_text();
+        let is_told =
+            |version: &&SeenMessage| version.entry > at && version.at <= press.at + TOLD_MS;
+        message.versions.iter().filter(is_told).find_map(|version| {
+            let own = case.own_lines(version.plain_text());
+            let new = own.into_iter().filter(|line| !before.contains(line));
+            let line =
+                new.into_iter().find(|line| means(line).is_some_and(|told| told != pressed))?;
+            let [label, line] = [label, line].map(quoted);
+            let (pressed, told) = (seconds(press.at), seconds(version.at));
+            let sentence = format!(
+                "the person pressed {label} at {pressed}, and at {told} the chat says {line}"
+            );
+            by_index(case, version.entry, sentence)
+        })
+    })
+}
+
 /// Checks that the buttons of a question leave the chat with its answer, or with its turn.
 pub(crate) fn buttons_left(case: Case<'_>) -> Option<Broken<'_>> {
     let pressed = case.entries.iter().filter(|entry| entry.kind == PRESS);

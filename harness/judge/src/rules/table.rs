@@ -361,6 +361,9 @@ rules! {
     QuestionLeft / ButtonsLeft, [questions::buttons_stay] questions::buttons_left,
         "The buttons of a question leave the chat with its answer.",
         Questions, CHAT.at_end();
+    AnswerToldWrong, questions::told_wrong,
+        "The chat says of an answer what the person pressed.",
+        Questions, OTHERS_CHAT;
     AnsweredTwice, questions::answered_twice,
         "Every question is closed once, and not asked again.",
         Questions, OWN;

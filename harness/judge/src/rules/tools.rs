@@ -84,11 +84,12 @@ fn waits_ms(case: Case<'_>) -> u64 {
     case.calls().filter_map(|(_, entry)| entry.wait_s()).sum::<u64>() * 1_000
 }
 
-/// Returns the duration of the turns in ms: by the stand-in's times, else from the first call of the subject to the
-/// last.
+/// Returns the duration of the longest turn with a tool in ms: by the stand-in's times, else from the first call of the
+/// subject to the last.
 fn took(case: Case<'_>) -> u64 {
     let times: Option<Vec<u64>> = case
         .played()
+        .filter(|(_, turn)| !turn.tools.is_empty())
         .map(|(number, _)| case.times(number))
         .map(|times| times.and_then(|times| Some(times.ended_ms?.saturating_sub(times.began_ms))))
         .collect();
@@ -99,7 +100,7 @@ fn took(case: Case<'_>) -> u64 {
             };
             at(case.calls().last()).saturating_sub(at(case.calls().next()))
         },
-        |times| times.into_iter().sum(),
+        |times| times.into_iter().max().unwrap_or(0),
     )
 }
 

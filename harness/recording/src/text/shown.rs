@@ -225,7 +225,20 @@ const SHORT: usize = 12;
 const SECRET_SHOWN: usize = 200;
 const HIDDEN_SHOWN: usize = 10;
 /// The signs that replace a secret.
-const MASKS: [&str; 4] = ["…redacted…", "…", "***", "[redacted]"];
+const MASKS: [&str; 12] = [
+    "…redacted…",
+    "…",
+    "***",
+    "•••",
+    "●●●",
+    "███",
+    "[redacted]",
+    "[hidden]",
+    "[masked]",
+    "[secret]",
+    "<redacted>",
+    "<hidden>",
+];
 /// The characters of a word that a chat may mask between two shown parts, and those at an end, among them letters and
 /// digits.
 const MASKED_WITHIN: usize = 4;

@@ -354,7 +354,7 @@ pub(super) struct LiveIds {
 }
 
 /// A replacement: a range of the line, and its new bytes.
-type Splice = (Range<usize>, Vec<u8>);
+pub(super) type Splice = (Range<usize>, Vec<u8>);
 
 impl LiveIds {
     pub(super) fn new(round: u64) -> Self {

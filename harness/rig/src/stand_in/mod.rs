@@ -27,6 +27,7 @@ use refusal::StandInStart;
 use settings::Settings;
 
 mod adapt;
+mod agent_faults;
 mod answers;
 mod arguments;
 mod choose;
@@ -42,6 +43,8 @@ mod running;
 mod settings;
 mod transcript;
 
+pub use agent_faults::CliFault;
+pub(crate) use agent_faults::{AgentFaults, cut_off};
 pub(crate) use arguments::argument_differences;
 pub(crate) use play::OWN_PROMPT;
 pub use process::{StandInError, USAGE, WRONG_LINE};

@@ -17,6 +17,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use super::adapt::{HostFacts, fresh_uuid, unfit};
+use super::agent_faults::KILLED;
 use super::answers;
 use super::arguments::{Arguments, Asks, Form, OutputFormat};
 use super::choose::{self, from_run, from_turn};
@@ -225,8 +226,8 @@ impl<'a> Player<'a> {
         self.host.asks = self.arguments.asks_in(dialogue.asks_person());
         // Ids that the session has seen are not used again.
         let round = self.transcript.lines_before + self.cassettes;
-        let play = self.settings.play.as_deref();
-        let running = PlayedCassette::new(cassette, dialogue, play, round, &self.host, message);
+        let host = &self.host;
+        let running = PlayedCassette::new(cassette, dialogue, self.settings, round, host, message);
         let mut running = running?;
         if self.left_out > 0 {
             // The first line of this cassette is a message; its `initialize` is over.
@@ -324,6 +325,8 @@ impl<'a> Player<'a> {
         self.listen_until(due)?;
         self.flush_between(range.start)?;
         let Some(running) = &mut self.running else { return Ok(()) };
+        let killed_at = running.cut_at.filter(|cut| *cut <= end);
+        let end = killed_at.unwrap_or(end);
         let printed = running.print(range.start..end, &self.host);
         (self.clock, self.piece) = (due, None);
         self.count_turns();
@@ -331,6 +334,9 @@ impl<'a> Player<'a> {
             self.keep_transcript(false);
         }
         self.write(&printed.bytes, range.start, end)?;
+        if killed_at.is_some() {
+            return Err(ProcessEnding::Recorded(Some(Exit::Signal(KILLED))));
+        }
         for ask in printed.asks {
             self.ask(ask)?;
         }

@@ -262,6 +262,9 @@ pub enum StandInError {
          and `,halves` behind it to cut each line in two"
     )]
     Play(String),
+    /// `CLITAPE_AGENT_FAULTS` has a value that it does not accept.
+    #[error("CLITAPE_AGENT_FAULTS: {0}")]
+    AgentFaults(String),
     /// `CLITAPE_END` has a value that it does not accept.
     #[error(
         "CLITAPE_END has `{0}`; write at:BYTES, code:N, signal:N, stay:MS, eof:MS, or several with commas between \

@@ -17,11 +17,13 @@ use super::adapt::{
     HostFacts, HostTurn, LineChange, LiveIds, MessagePieces, Rendered, change, denied_unasked,
     hook_id,
 };
+use super::agent_faults::{AgentFaults, CliFault, FaultyPrint, LineParts, cut_at};
 use super::arguments::Asks;
 use super::dialogue::{Dialogue, ExpectedKind, HostAct, Role};
 use super::lockstep::{LineFit, Lockstep};
 use super::mcp::Ask;
 use super::process::StandInError;
+use super::settings::Settings;
 use crate::limits::Held;
 
 /// The option that makes messages come in pieces.
@@ -39,6 +41,10 @@ pub(super) struct PlayedCassette {
     turns: BTreeMap<usize, HostTurn>,
     /// The message for which a one-shot cassette is played.
     first: Option<HostTurn>,
+    /// The faults of what is printed.
+    faulty: FaultyPrint,
+    /// The number of recorded bytes after which the process is killed.
+    pub(super) cut_at: Option<usize>,
     /// The index of the line that is being printed, with its rendered form.
     rendered: Option<(usize, Rendered)>,
     /// The maker of pieces of messages, for a host that asks for them if the recording has none.
@@ -65,13 +71,18 @@ impl PlayedCassette {
     pub(super) fn new(
         cassette: Cassette,
         dialogue: Dialogue,
-        play: Option<&str>,
+        settings: &Settings,
         round: u64,
         host: &HostFacts,
         message: Option<UserMessage>,
     ) -> Result<Self, StandInError> {
+        let faults = settings.agent_faults.as_deref().unwrap_or_default();
+        let faults: AgentFaults = faults.parse().map_err(StandInError::AgentFaults)?;
+        let faults = faults.of(&format!("{}/{}", cassette.manifest.scenario, cassette.version()));
+        let cut_at = cut_at(&cassette).filter(|_| faults.contains(&CliFault::Cut));
+        let faulty = FaultyPrint::new(faults, dialogue.lines.len());
         let dialogue = Rc::new(dialogue);
-        let schedule = Schedule::new(&cassette, &dialogue, play)?;
+        let schedule = Schedule::new(&cassette, &dialogue, settings.play.as_deref())?;
         let mut ids = LiveIds::new(round);
         if let Some(session) = &dialogue.session_id {
             if *session != host.session_id {
@@ -103,6 +114,8 @@ impl PlayedCassette {
             ids,
             turns: BTreeMap::new(),
             first,
+            faulty,
+            cut_at,
             rendered: None,
             pieces,
             held: Vec::new(),
@@ -247,6 +260,9 @@ impl PlayedCassette {
             splices.push((range, id));
             splices.sort_by_key(|(range, _)| range.start);
         }
+        let parts = LineParts { before, splices, after };
+        let LineParts { before, splices, after } =
+            self.faulty.spoil(index, &line.role, bytes, parts);
         Rendered::new(bytes, before, splices, &after)
     }
 

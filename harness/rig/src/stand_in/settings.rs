@@ -37,6 +37,8 @@ pub(super) struct Settings {
     pub(super) play: Option<String>,
     /// `CLITAPE_END`: the end of the process, if it is not the recorded one.
     pub(super) end: Option<String>,
+    /// `CLITAPE_AGENT_FAULTS`: the faults of the output.
+    pub(super) agent_faults: Option<String>,
     /// `CLITAPE_OWN_PROMPTS=answer`: a prompt that names no recording gets a short answer.
     pub(super) answers_own_prompts: bool,
     /// `CLITAPE_FOLDER=live`: the folder of the process takes the place of the recorded one.
@@ -72,6 +74,7 @@ impl Settings {
             version: text("CLITAPE_VERSION"),
             play: text("CLITAPE_PLAY"),
             end: text("CLITAPE_END"),
+            agent_faults: text("CLITAPE_AGENT_FAULTS"),
             answers_own_prompts: text("CLITAPE_OWN_PROMPTS").is_some_and(|value| value == "answer"),
             has_live_folder: text("CLITAPE_FOLDER").is_some_and(|value| value == "live"),
             has_lost_sessions: text("CLITAPE_SESSIONS").is_some_and(|value| value == "gone"),

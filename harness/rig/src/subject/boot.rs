@@ -32,7 +32,7 @@ use crate::chat_server::{ChatServer, ChatServerSettings};
 use crate::editor::{Editor, EditorError};
 use crate::limits::{ChatServerLimits, KeptBytes};
 use crate::reach::{InsideServers, NetworkSandbox, ProxyWay, Refused};
-use crate::stand_in;
+use crate::stand_in::{self, AgentFaults};
 
 /// The time that a gateway has to end after it was asked to.
 pub(crate) const ENDING: Duration = Duration::from_secs(10);
@@ -99,6 +99,10 @@ pub(crate) struct Playing {
     pub(crate) patience: Patience,
     /// The seconds for which a process of one message lives on after its result.
     pub(crate) lives_on_s: u64,
+    /// The faults of what it prints.
+    pub(crate) agent_faults: AgentFaults,
+    /// True if the gateway's program runs in the locale `C`.
+    pub(crate) c_locale: bool,
     /// True if no earlier session can be resumed.
     pub(crate) sessions_are_gone: bool,
 }
@@ -505,6 +509,15 @@ fn not_started(error: ProcessError) -> SubjectError {
     }
 }
 
+/// The variables of a program whose text is ASCII. The last three are for Python, which takes UTF-8 in this locale otherwise.
+const C_LOCALE: [(&str, &str); 5] = [
+    ("LC_ALL", "C"),
+    ("LANG", "C"),
+    ("PYTHONUTF8", "0"),
+    ("PYTHONCOERCECLOCALE", "0"),
+    ("PYTHONIOENCODING", "ascii"),
+];
+
 /// Returns the environment of a gateway, without the variables of its way to the chat server.
 fn own_environment(
     start: Start<'_>,
@@ -533,6 +546,12 @@ fn own_environment(
     }
     if playing.lives_on_s > 0 {
         set("CLITAPE_END", format!("stay:{}", playing.lives_on_s * 1_000).into());
+    }
+    if !playing.agent_faults.is_empty() {
+        set("CLITAPE_AGENT_FAULTS", playing.agent_faults.to_string().into());
+    }
+    if playing.c_locale {
+        C_LOCALE.iter().for_each(|(name, value)| set(name, value.into()));
     }
     if spec.own_prompts {
         set("CLITAPE_OWN_PROMPTS", "answer".into());

@@ -27,6 +27,7 @@ use super::spec::{
 };
 use super::suite::{TRIED, select};
 use crate::chat_server::Faults;
+use crate::stand_in::AgentFaults;
 
 /// The seconds that the scenario may take.
 const WITHIN_S: u64 = 60;
@@ -160,6 +161,8 @@ pub fn check(
         in_halves: true,
         patience: Patience::Check,
         lives_on_s: 0,
+        agent_faults: AgentFaults::default(),
+        c_locale: false,
         sessions_are_gone: false,
     };
     let mut tried = Vec::new();

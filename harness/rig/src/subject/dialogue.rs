@@ -3,13 +3,16 @@
 //! The answers are found by the tool call that waited for each. A gateway that allows some of the acts only does not
 //! get each cassette; a misfit is the reason.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
 use clitape_recording::cassette::Cassette;
+use clitape_recording::facts::texts_in;
 use clitape_recording::scenario::{
     DeliverySpec, RecordSpec, Resume, SayAction, SayStep, SayTrigger, Scenario,
 };
+use clitape_recording::text::shown::letters;
 use clitape_recording::wire::{
     ControlResponse, PermissionAnswer, PermissionDecision, RequestKind, WireLine,
 };
@@ -54,6 +57,8 @@ pub(crate) enum Act {
     Answer {
         /// True for yes, false for no.
         allows: bool,
+        /// The letters by which the message of the question is known among others: those of its longest text.
+        about: String,
     },
     /// Chooses these labels in a question.
     Choose(Vec<String>),
@@ -65,10 +70,11 @@ impl PersonDialogue {
     /// Reads the dialogue of a cassette; `record` is the recording part of its scenario.
     pub(crate) fn of(cassette: &Cassette, record: &RecordSpec) -> Self {
         let lines = stdin_lines(&cassette.stdin, &cassette.timeline);
+        let questions = questions(&cassette.stdout);
         let mut impossible = None;
         let mut steps = Vec::new();
         for line in &lines {
-            match act(line) {
+            match act(line, &questions) {
                 Ok(Some(act)) => {
                     steps.push(PersonStep { offset: line.offset, act, begins_run: false });
                 }
@@ -100,30 +106,53 @@ impl PersonDialogue {
 
 /// Returns the act in a line of the host; `None` for lines that a gateway writes by itself. The error is an act that no
 /// person can do.
-fn act(line: &StdinLine) -> Result<Option<Act>, &'static str> {
+fn act(line: &StdinLine, questions: &HashMap<String, String>) -> Result<Option<Act>, &'static str> {
     match WireLine::read(&line.line) {
         None => Err("writes a line that is not JSON"),
         Some(WireLine::Message(message)) => match message.text_alone() {
             Some(text) => Ok(Some(Act::Say(text))),
             None => Err("writes a message that is not text alone"),
         },
-        Some(WireLine::Request(request)) => {
-            Ok((request.kind == RequestKind::Interrupt).then_some(Act::Stop))
-        }
+        Some(WireLine::Request(request)) => match request.kind {
+            RequestKind::Interrupt => Ok(Some(Act::Stop)),
+            RequestKind::Other { .. } => Err("asks claude for what no chat can ask for"),
+            _ => Ok(None),
+        },
         // Answers to hooks come from the gateway, so only those to permission questions count.
         Some(WireLine::Response(response)) => {
-            Ok(response.permission().map(|answer| answer_of(&answer)))
+            let about = questions.get(&response.request_id).cloned().unwrap_or_default();
+            Ok(response.permission().map(|answer| answer_of(&answer, about)))
         }
         Some(_) => Err("writes a line of no known type"),
     }
 }
 
 /// Returns the act of a person who gives this answer.
-fn answer_of(answer: &PermissionAnswer) -> Act {
+fn answer_of(answer: &PermissionAnswer, about: String) -> Act {
+    let allows = matches!(answer.decision, PermissionDecision::Allow { .. });
     match answer.chosen_labels() {
         Some(labels) => Act::Choose(labels),
-        None => Act::Answer { allows: matches!(answer.decision, PermissionDecision::Allow { .. }) },
+        None => Act::Answer { allows, about },
     }
+}
+
+/// The most letters by which a question is known, because a chat may cut its text.
+const ABOUT: usize = 40;
+
+/// Returns the letters of the longest text of each permission question, by the id of its request.
+fn questions(stdout: &[u8]) -> HashMap<String, String> {
+    let asked = records(stdout).filter_map(|(_, record)| match record {
+        WireLine::Request(request) => Some(request),
+        _ => None,
+    });
+    let about = asked.filter_map(|request| {
+        let RequestKind::Permission(question) = &request.kind else { return None };
+        let input = question.input.value();
+        let texts = texts_in(&input).into_iter().map(letters);
+        let longest: String = texts.max_by_key(String::len)?.chars().take(ABOUT).collect();
+        Some((request.request_id, longest))
+    });
+    about.collect()
 }
 
 /// Returns the reason if the host closed stdin at another time than after the last result.
@@ -364,7 +393,7 @@ pub(crate) fn misfit(
         return Some(Misfit::NoStop);
     }
     let decides =
-        |step: &PersonStep| matches!(step.act, Act::Answer { allows: false } | Act::Choose(_));
+        |step: &PersonStep| matches!(step.act, Act::Answer { allows: false, .. } | Act::Choose(_));
     if !spec.traits.asks_questions && dialogue.steps.iter().any(decides) {
         return Some(Misfit::AnswersItself);
     }
@@ -423,8 +452,12 @@ mod tests {
         assert_eq!(dialogue("three-tools/2.1.329").prompt, ports);
         let allow = dialogue("permission-allow/2.1.330");
         assert_eq!(allow.prompt, "Make a file that is called made.txt.");
-        assert_eq!(acts("permission-allow/2.1.330"), [Act::Answer { allows: true }]);
-        assert_eq!(acts("permission-deny/2.1.330"), [Act::Answer { allows: false }]);
+        let answered = |allows, about: &str| [Act::Answer { allows, about: about.to_owned() }];
+        assert_eq!(
+            acts("permission-allow/2.1.330"),
+            answered(true, "touchclitapeprojectmadetxtlsclitapeproje")
+        );
+        assert_eq!(acts("permission-deny/2.1.330"), answered(false, "rmrfclitapeprojectlogs"));
         assert_eq!(acts("ask-user/2.1.330"), [Act::Choose(vec!["Blue".to_owned()])]);
         let next = Act::Say("And how many lines do they have?".to_owned());
         assert_eq!(acts("live-multi-turn/2.1.330"), [next]);

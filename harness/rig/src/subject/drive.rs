@@ -3,7 +3,7 @@
 //!
 //! The page of a run says of each of its parts whether it is recorded or real.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,6 +16,7 @@ use clitape_judge::observation::{
 };
 use clitape_judge::{Finding, Violation, judge};
 use clitape_recording::cassette::Cassette;
+use clitape_recording::chat::{ChatView, SeenMessage};
 use clitape_recording::facts::LazyFacts;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Scenario;
@@ -35,6 +36,7 @@ use super::spec::{Conditions, Front, GatewaySpec, NamedGateway, Places, Printing
 use crate::chat_server::{ChatServer, Faults, PressTarget};
 use crate::clock::now_ms;
 use crate::limits::{Held, KeptBytes, RigLimits, entry_bytes, json_bytes};
+use crate::stand_in::{CliFault, cut_off};
 
 mod folder;
 mod more;
@@ -59,7 +61,7 @@ const CUT_AT: u64 = 3;
 const CALLS_WITH_FAULTS: u64 = 5_000;
 
 /// A cassette that is played at a gateway.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Job {
     /// The scenario.
     pub scenario: Scenario,
@@ -72,6 +74,18 @@ pub struct Job {
 }
 
 impl Job {
+    /// Returns the cassette as a fault of `claude`'s output changes it. Most faults change nothing that a person should see.
+    pub(crate) fn with_fault(&self, fault: CliFault) -> Self {
+        let mut job = self.clone();
+        let cut = (fault == CliFault::Cut).then(|| cut_off(job.cassette.clone()));
+        if let Some(cassette) = cut.flatten() {
+            job.facts = Arc::new(LazyFacts::of_runs(&cassette));
+            job.dialogue = PersonDialogue::of(&cassette, &job.scenario.record);
+            job.cassette = cassette;
+        }
+        job
+    }
+
     /// Returns the version of the recorded CLI.
     pub fn version(&self) -> &CliVersion {
         &self.cassette.manifest.cli.version
@@ -255,6 +269,8 @@ struct Drive<'a> {
     results: usize,
     /// The buttons that were pressed, by the message and the label.
     pressed: BTreeSet<(u64, String)>,
+    /// The messages whose question was answered by a press, each with its text then.
+    answered: HashMap<u64, Arc<str>>,
     /// The labels of the present question that are chosen.
     chosen: Vec<String>,
     /// True once the person has interrupted.
@@ -330,6 +346,7 @@ pub(crate) fn drive(
         faults,
         results: 0,
         pressed: BTreeSet::new(),
+        answered: HashMap::new(),
         chosen: Vec::new(),
         stopped: false,
         done: None,
@@ -543,14 +560,14 @@ impl Drive<'_> {
                 }
                 true
             }
-            Act::Answer { allows } => {
+            Act::Answer { allows, about } => {
                 // A gateway may answer by itself, and the stand-in then goes on.
                 let goes_on = steps
                     .get(self.next + 1)
                     .is_some_and(|next| next.offset > step.offset && next.offset <= played.printed);
                 let is_pressed = match allows {
-                    true => self.press_allow(),
-                    false => self.press(|label| spec.press.deny.is_match(label)),
+                    true => self.press_allow(about),
+                    false => self.press_answer(about, |label| spec.press.deny.is_match(label)),
                 };
                 is_pressed || is_late && (goes_on || played.turn_ended)
             }
@@ -591,18 +608,45 @@ impl Drive<'_> {
     }
 
     /// Presses a button that means yes, the one that means no more than that if there is one.
-    fn press_allow(&mut self) -> bool {
+    fn press_allow(&mut self, about: &str) -> bool {
         let labels = &self.spec.press;
         self.press_always()
-            || self.press(|label| labels.is_once(label))
-            || self.press(|label| labels.allow.is_match(label))
+            || self.press_answer(about, |label| labels.is_once(label))
+            || self.press_answer(about, |label| labels.allow.is_match(label))
+    }
+
+    /// Presses a wanted button below the question that has these letters, or else one of the oldest question. A message that
+    /// has had its press is another question only once it has changed.
+    fn press_answer(&mut self, about: &str, is_wanted: impl Fn(&str) -> bool) -> bool {
+        let view = ChatView::after(&self.entries);
+        let is_open = |(id, message): &(u64, &SeenMessage)| {
+            self.answered.get(id).is_none_or(|text| **text != *message.text)
+        };
+        let open: Vec<(u64, &SeenMessage)> = view
+            .numbered()
+            .filter(|(_, message)| message.buttons.iter().flatten().any(|label| is_wanted(label)))
+            .filter(is_open)
+            .collect();
+        let its = open.iter().find(|(_, message)| message.letters().contains(about));
+        let Some((id, message)) = its.or(open.first()) else { return false };
+        let (id, text) = (*id, message.text.clone());
+        let is_pressed = self.press_of(|message, label| message == id && is_wanted(label));
+        if is_pressed {
+            self.answered.insert(id, text);
+        }
+        is_pressed
     }
 
     /// Presses the first wanted button that was not pressed yet, from the oldest message on. Returns whether there was
     /// one.
     fn press(&mut self, is_wanted: impl Fn(&str) -> bool) -> bool {
+        self.press_of(|_, label| is_wanted(label))
+    }
+
+    /// The same for buttons of the messages that are wanted, too.
+    fn press_of(&mut self, is_wanted: impl Fn(u64, &str) -> bool) -> bool {
         let buttons = buttons(&self.entries).into_iter();
-        let mut wanted = buttons.filter(|(_, label)| is_wanted(label.as_str()));
+        let mut wanted = buttons.filter(|(id, label)| is_wanted(*id, label.as_str()));
         let Some(button) = wanted.find(|button| !self.pressed.contains(button)) else {
             return false;
         };

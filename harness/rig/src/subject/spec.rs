@@ -13,7 +13,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use crate::chat_server::Faults;
-use crate::stand_in::HALVES;
+use crate::stand_in::{CliFault, HALVES};
 
 /// A subject.
 #[derive(Debug)]
@@ -557,6 +557,10 @@ pub struct Conditions {
     pub faults: Faults,
     /// The seconds for which a `claude` of one message lives on after its result.
     pub lives_on_s: u64,
+    /// The faults of what `claude` prints.
+    pub agent_faults: Vec<CliFault>,
+    /// True if the gateway's program runs in the locale `C`, in which text is ASCII.
+    pub c_locale: bool,
     /// The interlude in the midst of each recording.
     pub interlude: Option<InterludeKind>,
 }
@@ -579,9 +583,11 @@ impl Conditions {
         let whole = self.whole_lines.then(|| "--whole-lines".to_owned());
         let interlude = self.interlude.map(InterludeKind::option);
         let lives_on = (self.lives_on_s > 0).then(|| format!("--lives-on {}", self.lives_on_s));
-        let printing = self.printing.argument().into_iter();
-        let arguments = printing.chain(whole).chain(faults).chain(lives_on).chain(interlude);
-        arguments.map(|argument| format!(" {argument}")).collect()
+        let agent: Vec<String> = self.agent_faults.iter().map(CliFault::to_string).collect();
+        let agent = (!agent.is_empty()).then(|| format!("--agent-faults {}", agent.join(",")));
+        let locale = self.c_locale.then(|| "--c-locale".to_owned());
+        let all = [self.printing.argument(), whole, agent, locale, faults, lives_on, interlude];
+        all.into_iter().flatten().map(|argument| format!(" {argument}")).collect()
     }
 }
 

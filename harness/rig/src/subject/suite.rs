@@ -12,7 +12,7 @@ use clitape_judge::neighbours::RunWords;
 use clitape_judge::observation::{
     FurtherAct, InterludeKind, ObservedEnding, RestartMoment, SubjectTraits,
 };
-use clitape_judge::{Finding, FindingId, FindingKind};
+use clitape_judge::{Finding, FindingKind};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::facts::{LazyFacts, TurnFacts};
 use clitape_recording::names::{CliVersion, ScenarioName};
@@ -40,13 +40,14 @@ use super::spec::{
 };
 use crate::chat_server::Faults;
 use crate::limits::KeptBytes;
+use crate::stand_in::{AgentFaults, CliFault};
+
+mod once_more;
 
 /// The scenarios that are played first where one is enough.
 pub(super) const TRIED: [&str; 3] = ["plain-text", "three-tools-live", "three-tools"];
-/// The seconds that the chat server asks to wait at a result.
-const WAIT_AT_RESULT_S: u64 = 3;
-/// The seconds for which `claude` lives on after a result, longer than a gateway that answers at the result takes.
-const LIVES_ON_S: u64 = 8;
+/// The reason why a recording is left out where one message and its answer are needed.
+const NOT_ONE_ANSWER: &str = "it is not one message and its answer";
 
 /// Chooses the cassettes for a gateway. With `force`, they may be of scenarios that its `scenarios` leave out.
 ///
@@ -141,31 +142,13 @@ impl<'a> GatewaySubject<'a> {
         self
     }
 
-    /// Plays one cassette once more under conditions that every gateway meets. Faults that the caller asks for take their
-    /// place.
-    pub fn with_harsh_conditions(mut self) -> Self {
-        let is_asked = self.conditions.faults != Faults::None;
-        self.is_played_harshly = !is_asked && self.gateway.spec.front == Front::Chat;
-        self
-    }
-
-    /// Returns the conditions under which one cassette is played once more, each with its words: the first call after the
-    /// result gets a 429, so that the final message has to wait, and a `claude` of one message lives on after it.
-    fn harsh(&self) -> Vec<(Conditions, &'static str)> {
-        let faults = Faults::at_first_result(WAIT_AT_RESULT_S);
-        let waiting = Conditions { faults, ..self.conditions.clone() };
-        let late = Conditions { lives_on_s: LIVES_ON_S, ..self.conditions.clone() };
-        let is_one_shot = self.gateway.spec.host == HostKind::OneShot;
-        let late = is_one_shot.then_some((late, "a `claude` that lives on after its result"));
-        [(waiting, "a 429 at its result")].into_iter().chain(late).collect()
-    }
-
     /// Returns the sentence about what other options of `clitape test` would try; `None` for a run that is watched.
     fn untried(&self, options: SuiteOptions<'_>) -> Option<String> {
         if self.watch.is_some() {
             return None;
         }
-        let Conditions { printing, faults, lives_on_s, interlude, .. } = self.conditions;
+        let Conditions { printing, faults, lives_on_s, agent_faults, c_locale, interlude, .. } =
+            self.conditions;
         let GatewaySpec { front, host, .. } = self.gateway.spec;
         let is_chat = *front == Front::Chat;
         let is_one_shot = is_chat && *host == HostKind::OneShot;
@@ -177,6 +160,11 @@ impl<'a> GatewaySubject<'a> {
                 "a `claude` that lives on after its result (`--lives-on 8`)",
                 is_one_shot && *lives_on_s == 0 && !self.is_played_harshly,
             ),
+            (
+                "faults of what claude prints (`--agent-faults crlf,log-line,cut`)",
+                agent_faults.is_empty() && !self.is_played_harshly,
+            ),
+            ("an ASCII locale (`--c-locale`)", !c_locale),
             ("a restart (`--restart mid-turn`)", is_chat && interlude.is_none()),
             ("a person who does more (`--person long-prompt`)", is_chat && interlude.is_none()),
         ];
@@ -185,11 +173,6 @@ impl<'a> GatewaySubject<'a> {
             .filter_map(|(words, is_untried)| is_untried.then_some(words))
             .collect();
         (!words.is_empty()).then(|| format!("not tried: {}", words.join(", ")))
-    }
-
-    /// Returns the index of the cassette that is played once more.
-    fn again(&self, jobs: &[Job]) -> Option<usize> {
-        jobs.iter().rposition(|job| self.is_played_harshly && ends_with_answer(job))
     }
 
     /// Plays also the scenarios that the gateway's `scenarios` leave out.
@@ -232,6 +215,7 @@ impl Subject for GatewaySubject<'_> {
         let is_default = spec.folder.is_none();
         self.folder = is_default.then(|| FolderState::of(self.rig.workspace.root()));
         let trials = select(self.rig.workspace, spec, selection, self.force)?;
+        let trials = with_faults(trials, &self.conditions.agent_faults);
         Ok(match self.conditions.interlude {
             Some(kind) => with_moment(trials, kind, spec, selection.is_whole),
             None => trials,
@@ -259,6 +243,8 @@ impl Subject for GatewaySubject<'_> {
             in_halves: !conditions.whole_lines,
             patience: Patience::Limits,
             lives_on_s: conditions.lives_on_s,
+            agent_faults: AgentFaults::of_all(&conditions.agent_faults),
+            c_locale: conditions.c_locale,
             sessions_are_gone: false,
         };
         let recorded = playing(conditions.printing);
@@ -287,6 +273,7 @@ impl Subject for GatewaySubject<'_> {
             account: KeptBytes::within(rig.limits.kept),
             words: has_neighbours(&spec, jobs).then(|| words_of(jobs)),
             again: self.again(jobs),
+            faulty: self.faulty(jobs),
             checks: jobs.iter().map(|_| None).collect(),
             is_judged: vec![false; jobs.len()],
             not_served: None,
@@ -307,6 +294,7 @@ impl Subject for GatewaySubject<'_> {
         if seen.iter().all(Option::is_some) {
             let kept = seen.iter().flatten().map(DriveResult::bytes).sum();
             trials.play_once_more(&self.harsh(), Play { kept, ..how }, tell)?;
+            trials.play_with_faults(Play { kept, ..how }, tell)?;
             for (number, seed) in (1..).zip(seeds.each()) {
                 let step = format!("plan {number} of {}, seed {seed}", seeds.count);
                 let _ = tell(TrialEvent::Step(&step).into());
@@ -402,6 +390,8 @@ struct GatewayTrials<'a> {
     words: Option<Arc<RunWords>>,
     /// The index of the cassette that is played once more.
     again: Option<usize>,
+    /// The indexes of the cassettes that are played once more with faults of `claude`'s output.
+    faulty: Vec<usize>,
     /// The results of the cassettes, which wait for those of the plans or of a further run.
     checks: Vec<Option<CheckRun>>,
     /// True for each cassette that has ended and was served.
@@ -519,7 +509,8 @@ impl GatewayTrials<'_> {
         };
         let Some(index) = index else { return Ok(()) };
         self.is_judged[index] = true;
-        if self.seeds().count > 0 || self.again == Some(index) {
+        let is_played_again = self.again == Some(index) || self.faulty.contains(&index);
+        if self.seeds().count > 0 || is_played_again {
             self.checks[index] = Some(check);
         } else {
             self.go_on(tell(Observing::Judged(index, scenario_run(job, check)?)));
@@ -544,48 +535,6 @@ impl GatewayTrials<'_> {
         }
     }
 
-    /// Plays one cassette once more under each of these conditions, which come with their words.
-    fn play_once_more(
-        &mut self,
-        harsh: &[(Conditions, &str)],
-        how: Play<'_>,
-        tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
-    ) -> Result<(), SubjectError> {
-        let (jobs, rig) = (self.jobs, self.rig);
-        let Some(index) = self.again else { return Ok(()) };
-        for (conditions, words) in harsh {
-            let step = format!("{} once more, with {words}", jobs[index].name());
-            let _ = tell(TrialEvent::Step(&step).into());
-            let playing = &Playing { lives_on_s: conditions.lives_on_s, ..how.playing.clone() };
-            let how = Play { playing, faults: &conditions.faults, ..how };
-            let one = std::slice::from_ref(&jobs[index]);
-            let again = play(one, how, rig, &mut |event| self.note_in_vain(&event));
-            for again in self.unless_failed(again)?.iter().flatten() {
-                self.add_again(index, conditions, again);
-            }
-        }
-        Ok(())
-    }
-
-    /// Adds the findings of a run under other conditions, if those of the run before it are others.
-    fn add_again(&mut self, index: usize, conditions: &Conditions, seen: &DriveResult) {
-        let (job, Some(check)) = (&self.jobs[index], &mut self.checks[index]) else { return };
-        let is_put_off = seen.entries.iter().any(|entry| entry.wait_s().is_some());
-        if conditions.faults != Faults::None && !is_put_off {
-            let name = job.name();
-            self.notes
-                .push(format!("not tried: a 429 at the result of {name}: no call came after it"));
-        }
-        let (gateway, rig) = (self.gateway, self.rig);
-        let place = FindingPlace { gateway, job, rig, conditions, before: &[] };
-        let mut found = violations(job, seen, self.traits, gateway.spec.front, None);
-        found.retain(|found| {
-            !check.findings.iter().any(|known| known.id == FindingId::Known(found.kind))
-        });
-        check.findings.extend(place.mark(&mut self.known, found, &seen.entries).0);
-        check.took = check.took.map(|took| took + seen.took);
-    }
-
     /// Adds the findings of a plan.
     fn add_plan(
         &mut self,
@@ -595,7 +544,7 @@ impl GatewayTrials<'_> {
     ) {
         let printing = Printing::Seeded(seed);
         let faults = self.conditions.faults.clone();
-        let conditions = &Conditions { printing, faults, ..*self.conditions };
+        let conditions = &Conditions { printing, faults, ..self.conditions.clone() };
         for (index, job) in self.jobs.iter().enumerate() {
             let Some(check) = &mut self.checks[index] else { continue };
             let (Some(seen), Some(planned)) = (&seen[index], &planned[index]) else { continue };
@@ -650,6 +599,10 @@ impl GatewaySubject<'_> {
                 }
                 played => played?,
             };
+            if rig.stop.load(Ordering::Relaxed) {
+                end = RunEnd::Stopped;
+                break;
+            }
             if let Some(watch) = &mut self.watch {
                 watch(RunEvent::Entries(job, &result.whole.entries));
             }
@@ -682,6 +635,21 @@ impl GatewaySubject<'_> {
 fn denies_by_itself(spec: &GatewaySpec, seen: &DriveResult) -> bool {
     let has_pressed = || seen.entries.iter().any(|entry| entry.kind == "(press)");
     !spec.traits.asks_questions && seen.ending.denies_instead() && !has_pressed()
+}
+
+/// Changes the recordings as faults of `claude`'s output do. Only one message and its answer can be cut off, because the
+/// person goes on after a result.
+fn with_faults(mut trials: Trials<Job>, faults: &[CliFault]) -> Trials<Job> {
+    if faults.contains(&CliFault::Cut) {
+        let (fit, others): (Vec<Job>, Vec<Job>) =
+            trials.fit.into_iter().partition(ends_with_answer);
+        trials.fit = fit.iter().map(|job| job.with_fault(CliFault::Cut)).collect();
+        trials.left_out.extend(others.iter().map(|job| {
+            let why = Misfit::NoMoment(NOT_ONE_ANSWER).to_string();
+            LeftOut { name: job.name(), why }
+        }));
+    }
+    trials
 }
 
 /// Keeps the recordings that have the moment of an interlude. Of a whole selection one is enough, because each needs
@@ -735,7 +703,7 @@ fn lacks_moment(job: &Job, kind: InterludeKind, spec: &GatewaySpec) -> Option<&'
             Some("the subject names no `stop`")
         }
         InterludeKind::Person(FurtherAct::StopAtOnce) if job.is_stopped_once() => None,
-        _ => (!ends_with_answer(job)).then_some("it is not one message and its answer"),
+        _ => (!ends_with_answer(job)).then_some(NOT_ONE_ANSWER),
     }
 }
 

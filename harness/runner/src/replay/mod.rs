@@ -22,5 +22,6 @@ pub use faults::{
 };
 pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, PlanStep};
 pub(crate) use played::PlayedPlan;
+pub use played::{LOG_LINES, UNKNOWN_RECORDS, says_the_same_twice};
 pub use request::{PlanArg, ReplayRequest, RequestError};
 pub use streamed::{CapturePieces, ReplaySummary, replay_streamed};

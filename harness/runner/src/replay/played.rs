@@ -12,7 +12,7 @@ use super::plan::{Plan, PlanError, PlanStep, line_ends};
 use super::random::AgentDraw;
 
 /// The texts of [`AgentFaultKind::LogLine`]; the number of the line says which of them it is.
-const LOG_LINES: [&str; 6] = [
+pub const LOG_LINES: [&str; 6] = [
     "Welcome! A new version is available. \u{26a0}\u{fe0f} Run `update` to get it.\n",
     "{\"level\":\"warn\",\"time\":1764000000000,\"msg\":\"slow network\",\"result\":\"none\"}\n",
     "null\n",
@@ -23,7 +23,7 @@ const LOG_LINES: [&str; 6] = [
 /// The text of [`AgentFaultKind::LogInside`].
 const LOG_INSIDE: &str = "2026-11-22T10:00:00Z WARN the pipe is shared\n";
 /// The records of [`AgentFaultKind::UnknownKind`]; the number of the line says which of them it is.
-const UNKNOWN: [&str; 4] = [
+pub const UNKNOWN_RECORDS: [&str; 4] = [
     "{\"type\":\"from_the_future\",\"subtype\":\"success\",\"result\":\"Not the answer.\",\"is_error\":true}\n",
     "{\"type\":\"system\",\"subtype\":\"from_the_future\",\"content\":\"Not for people.\"}\n",
     "{\"type\":\"stream_event\",\"event\":{\"type\":\"from_the_future\",\"index\":0,\"text\":\"Not the answer.\"}}\n",
@@ -250,7 +250,7 @@ fn edits_of(fault: AgentFault, lines: &Lines<'_>) -> Vec<Edit> {
             Edit { at: inside, removed: stdout.len() - inside, inserted: Vec::new(), new_at: 0 }
         }
         AgentFaultKind::LogLine => one_of(&LOG_LINES),
-        AgentFaultKind::UnknownKind => one_of(&UNKNOWN),
+        AgentFaultKind::UnknownKind => one_of(&UNKNOWN_RECORDS),
         AgentFaultKind::LogInside => Edit::insert(inside, LOG_INSIDE),
         AgentFaultKind::UnknownField => Edit::insert(inside, FIELD),
         AgentFaultKind::BadUtf8 => Edit::insert(inside, [BAD_BYTE]),
@@ -434,7 +434,7 @@ fn text_field<'v>(record: &'v Value, key: &str) -> &'v str {
 /// Returns whether a record has no effect when it comes again: a whole message, the result of a call, and the result of
 /// a turn. A message that the CLI itself made up, one that it marks as aborted, and a message of the host are shown
 /// again.
-fn says_the_same_twice(record: &Value) -> bool {
+pub fn says_the_same_twice(record: &Value) -> bool {
     match text_field(record, "type") {
         "assistant" if record["aborted"] == true => false,
         "assistant" => record.pointer("/message/model").is_none_or(|model| model != "<synthetic>"),

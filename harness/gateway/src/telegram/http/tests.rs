@@ -124,6 +124,11 @@ fn v6_what_an_answer_says() {
             r#"{"error_code":400,"description":"Bad Request: chat not found"}"#,
             other("Bad Request: chat not found"),
         ),
+        (
+            400,
+            r#"{"error_code":400,"description":"Bad Request: can't parse entities: x"}"#,
+            BotApiError::Markup("Bad Request: can't parse entities: x".to_owned()),
+        ),
         (404, r#"{"error_code":404,"description":"no bot1:AbC here"}"#, other("no bot*** here")),
         (403, "", other("HTTP 403")),
         (302, "", other("HTTP 302")),

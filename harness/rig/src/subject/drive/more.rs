@@ -93,8 +93,8 @@ impl Drive<'_> {
     ) -> Option<TextAnswer> {
         let text = match act {
             _ if self.shared.deed != Some(FurtherAct::AnswerByText) => return None,
-            Act::Answer { allows: true } => "yes",
-            Act::Answer { allows: false } => "no",
+            Act::Answer { allows: true, .. } => "yes",
+            Act::Answer { allows: false, .. } => "no",
             Act::Choose(labels) => labels.first()?,
             Act::Say(_) | Act::Stop => return None,
         };

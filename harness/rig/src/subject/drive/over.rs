@@ -269,7 +269,7 @@ impl Drive<'_> {
     /// Returns the end of a sentence about a missing button.
     fn no_button(&self) -> String {
         match self.job.dialogue.steps.get(self.next).map(|step| &step.act) {
-            Some(Act::Answer { allows }) => {
+            Some(Act::Answer { allows, .. }) => {
                 let key = if *allows { "allow" } else { "deny" };
                 format!("; no button in the chat matches `press.{key}`")
             }

@@ -135,3 +135,20 @@ fn sb034_our_own_gateway_shows_all_that_is_pressed() {
     }
     assert_eq!(pressed, 10);
 }
+
+#[test]
+fn sb053_the_chat_says_what_was_pressed() {
+    let check = |told: &str, expect: &[K]| {
+        let command = command();
+        let asking = [asks(1_000, 2, &command)];
+        let mut lines = run(&asking);
+        let outcome = lines.iter().position(|entry| entry.text("text") == "Allowed").unwrap();
+        lines[outcome] = edit(8_100, 2, told);
+        check_of(LONG, &lines, expect)
+    };
+    let said = check("❌ Denied", &[K::AnswerToldWrong]);
+    assert!(said[0].sentence.contains("pressed “Allow” at 8.0 s"), "{said:?}");
+    for told in ["✅ Approved by you", "Done", "Denied? No, allowed."] {
+        check(told, &[]);
+    }
+}
