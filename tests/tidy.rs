@@ -302,7 +302,7 @@ const LIBRARIES: [&str; 7] = [
 
 /// The modules of the recording and of the runner above it, in the order of the data flow. A module may use the rows
 /// above its own, and in its own row only itself.
-const LAYERS: [&[&str]; 13] = [
+const LAYERS: [&[&str]; 14] = [
     &["clock", "files", "limits", "text", "wire"],
     &["names", "toml_text", "trace"],
     &["scenario"],
@@ -312,6 +312,7 @@ const LAYERS: [&[&str]; 13] = [
     &["cache"],
     &["record", "replay"],
     &["check", "observed"],
+    &["conform"],
     &["suite"],
     &["compare"],
     &["drift"],

@@ -25,13 +25,13 @@ use crate::terminal;
 pub(crate) struct Args {
     /// The scenario that fails; SCENARIO/VERSION names the recording [default: the newest one]
     #[arg(value_name = "SCENARIO")]
-    scenario: NamePattern,
+    pub(crate) scenario: NamePattern,
     /// Name of the scenario that is written
     #[arg(value_name = "NEW")]
-    new: ScenarioName,
+    pub(crate) new: ScenarioName,
     /// The plan that fails: a file, - for standard input, or the JSON text that a finding prints [default: the first one that fails]
     #[arg(long, value_name = "FILE|JSON")]
-    plan: Option<PlanArg>,
+    pub(crate) plan: Option<PlanArg>,
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStatus> {

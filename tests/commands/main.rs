@@ -19,6 +19,7 @@ mod findings;
 mod first_hour;
 mod git;
 mod hostile;
+mod imports;
 mod kept_plans;
 mod limits;
 mod limits_of_runs;

@@ -22,6 +22,7 @@ const READ: &[&str] = &[
     "chat-server --script",
     "conform --schema",
     "editor --folder",
+    "import --from-log",
     "import --stdin",
     "proof --check",
     "replay --plan",

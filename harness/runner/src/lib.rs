@@ -7,6 +7,7 @@ pub mod baseline;
 pub mod cache;
 pub mod check;
 pub mod compare;
+pub mod conform;
 pub mod drift;
 pub mod observed;
 pub mod record;

@@ -1,24 +1,24 @@
-//! Makes a schema of the records in the cassettes, and checks stream-json against it.
+//! Makes a schema of the records in the cassettes.
 //!
 //! The CLI publishes no schema of its stream. [`observe`] makes one from the recordings of a workspace: each kind of
-//! record, each field with its types, how often it was there and since which version. [`conform()`] checks any
-//! stream-json against it, and lists what is wrong and what is new.
+//! record, each field with its types, how often it was there and since which version. The module `conform` checks any
+//! stream-json against it.
 //!
 //! The schema is a JSON Schema (draft 2020-12). An object that has a `type` or a `subtype` is described by its kind:
 //! `allOf` has an `if` for each kind that was seen, so that an unknown kind is valid. A field that was seen in every
 //! object of its kind is required. Annotations have the facts for which JSON Schema has no keyword: `x-versions` (those
-//! in which a kind was seen), `x-seen` (in how many objects of how many), `x-since` and `x-until` (the first and the
-//! last version with a field, where others with its kind lack it).
+//! in which an object was seen, if they are not those of the object around it), `x-seen` (in how many objects of how
+//! many), `x-since` and `x-until` (the first and the last version with a field, where others with its kind lack it), and
+//! `x-always-since` (the version from which on a field that is not required was in every object of its kind).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use clitape_recording::cassette::{Cassette, CassetteError, Origin};
-use clitape_recording::facts::{read_record, records};
+use clitape_recording::facts::records;
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::Workspace;
 use clitape_recording::text::{Keep, truncate};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// The reason why the recordings of a workspace can't be observed.
@@ -120,6 +120,11 @@ impl Tag {
         self.kind.is_some() || self.subtype.is_some()
     }
 
+    /// Returns whether the object has a `type`.
+    pub(crate) fn has_type(&self) -> bool {
+        self.kind.is_some()
+    }
+
     /// Returns the name of the kind, such as `result/success`.
     pub(crate) fn name(&self) -> String {
         let words = [&self.kind, &self.subtype].into_iter().flatten();
@@ -138,22 +143,35 @@ struct Printed<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sightings {
     pub(crate) count: u64,
-    versions: BTreeSet<CliVersion>,
+    /// How often it was seen in each version.
+    versions: BTreeMap<CliVersion, u64>,
     pub(crate) scenarios: BTreeSet<ScenarioName>,
 }
 
 impl Sightings {
     fn add(&mut self, of: Printed<'_>) {
         self.count += 1;
-        insert(&mut self.versions, of.version);
+        match self.versions.get_mut(of.version) {
+            Some(count) => *count += 1,
+            None => drop(self.versions.insert(of.version.clone(), 1)),
+        }
         insert(&mut self.scenarios, of.scenario);
     }
 
     /// Returns the versions, the oldest first.
     fn versions(&self) -> Vec<&CliVersion> {
-        let mut versions: Vec<_> = self.versions.iter().collect();
+        let mut versions: Vec<_> = self.versions.keys().collect();
         versions.sort_by(|one, other| one.by_number(other));
         versions
+    }
+
+    /// Returns the version of `of` from which on this was seen each time that its parent `of` was; `None` if it was
+    /// missing in the newest version.
+    fn always_since<'a>(&self, of: &'a Self) -> Option<&'a CliVersion> {
+        let is_full = |version: &&CliVersion| {
+            self.versions.get(*version).is_some_and(|count| *count == of.versions[*version])
+        };
+        of.versions().into_iter().rev().take_while(is_full).last()
     }
 }
 
@@ -320,7 +338,7 @@ impl ObjectShape {
 }
 
 /// The most columns of an example, and of a value in a sentence.
-const LONGEST: usize = 60;
+pub(crate) const LONGEST: usize = 60;
 /// The description of the items of a list that was always empty.
 const NOTHING: &str = "No item was seen.";
 /// The description of a field that was always null.
@@ -330,9 +348,8 @@ const ONLY_NULL: &str = "Only null was seen.";
 fn document(records: &Shape) -> Value {
     let name = |tag: &Tag| tag.name().replace('/', ".");
     let defs = records.objects.iter().map(|(tag, object)| {
-        let mut schema = object_schema(object);
+        let mut schema = object_schema(object, None);
         schema.insert("x-seen".to_owned(), json!([object.seen.count, records.seen.count]));
-        schema.insert("x-versions".to_owned(), json!(object.seen.versions()));
         (name(tag), Value::Object(schema))
     });
     let of_kind = |tag: &Tag| format!("#/$defs/{}", name(tag));
@@ -348,7 +365,7 @@ fn document(records: &Shape) -> Value {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "The records that claude prints with --output-format stream-json",
         "description": "Made from the recordings by `clitape schema`. A kind or a field that is not here is new, \
-            not wrong; `clitape conform` tells both.",
+            not wrong; `clitape conform` lists both.",
         "x-versions": records.seen.versions(),
         "type": "object",
         "required": ["type"],
@@ -371,7 +388,8 @@ fn condition<'a>(tag: &Tag, mut all: impl Iterator<Item = &'a Tag>) -> Value {
     condition
 }
 
-fn shape_schema(shape: &Shape) -> Map<String, Value> {
+/// Returns the schema of the values at a place, in an object that was seen in `around`.
+fn shape_schema(shape: &Shape, around: &Sightings) -> Map<String, Value> {
     let mut schema = Map::new();
     let types: Vec<&str> = shape.types.iter().map(|one| one.word()).collect();
     match types[..] {
@@ -384,15 +402,16 @@ fn shape_schema(shape: &Shape) -> Map<String, Value> {
         _ => schema.insert("type".to_owned(), json!(types)),
     };
     if let Some(items) = &shape.items {
-        schema.insert("items".to_owned(), Value::Object(shape_schema(items)));
+        schema.insert("items".to_owned(), Value::Object(shape_schema(items, around)));
     }
     if let Some(values) = &shape.values {
-        schema.insert("additionalProperties".to_owned(), Value::Object(shape_schema(values)));
+        schema
+            .insert("additionalProperties".to_owned(), Value::Object(shape_schema(values, around)));
     }
     let is_tagged = shape.objects.keys().any(Tag::is_some);
     if is_tagged {
         let case = |(tag, object): (&Tag, &ObjectShape)| {
-            let then = object_schema(object);
+            let then = object_schema(object, Some(around));
             json!({ "if": condition(tag, shape.objects.keys()), "then": then })
         };
         let tagged = shape.objects.iter().filter(|(tag, _)| tag.is_some());
@@ -402,7 +421,7 @@ fn shape_schema(shape: &Shape) -> Map<String, Value> {
             schema.insert("required".to_owned(), json!(["type"]));
         }
     } else if let Some(object) = shape.objects.values().next() {
-        schema.extend(object_schema(object));
+        schema.extend(object_schema(object, Some(around)));
     }
     if let Some(example) = &shape.example {
         schema.insert("examples".to_owned(), json!([shortened(example)]));
@@ -410,11 +429,12 @@ fn shape_schema(shape: &Shape) -> Map<String, Value> {
     schema
 }
 
-fn object_schema(object: &ObjectShape) -> Map<String, Value> {
+/// Returns the schema of the objects of a kind. They have their versions if these are not those of the object `around`.
+fn object_schema(object: &ObjectShape, around: Option<&Sightings>) -> Map<String, Value> {
     let always = object.fields.iter().filter(|(_, field)| field.seen.count == object.seen.count);
     let required: Vec<&str> = always.map(|(name, _)| name.as_str()).collect();
     let fields = object.fields.iter().map(|(name, field)| {
-        let mut schema = shape_schema(field);
+        let mut schema = shape_schema(field, &object.seen);
         if !required.contains(&name.as_str()) {
             annotate(&mut schema, &field.seen, &object.seen);
         }
@@ -423,10 +443,14 @@ fn object_schema(object: &ObjectShape) -> Map<String, Value> {
     let mut schema = Map::new();
     schema.insert("properties".to_owned(), Value::Object(fields.collect()));
     schema.insert("required".to_owned(), json!(required));
+    if around.is_none_or(|around| around.versions() != object.seen.versions()) {
+        schema.insert("x-versions".to_owned(), json!(object.seen.versions()));
+    }
     schema
 }
 
-/// Adds how often something was seen, and its first and last version, where other versions have its parent.
+/// Adds how often something was seen, its first and last version, where other versions have its parent, and the version
+/// from which on it was always there.
 fn annotate(schema: &mut Map<String, Value>, seen: &Sightings, of: &Sightings) {
     schema.insert("x-seen".to_owned(), json!([seen.count, of.count]));
     let (own, all) = (seen.versions(), of.versions());
@@ -437,6 +461,9 @@ fn annotate(schema: &mut Map<String, Value>, seen: &Sightings, of: &Sightings) {
             schema.insert(key.to_owned(), json!(end));
         }
     }
+    if let Some(since) = seen.always_since(of) {
+        schema.insert("x-always-since".to_owned(), json!(since));
+    }
 }
 
 /// Shortens an example that is a text.
@@ -445,232 +472,10 @@ fn shortened(example: &Value) -> Value {
     example.as_str().map_or_else(|| example.clone(), cut)
 }
 
-/// The sentence about an object without a type, at a place where every object has one.
-const NO_TYPE: &str = "has no `type` that is a text";
-/// The sign for the number of an array's item, where all items count as one place.
-const ANY_ITEM: &str = "*";
-
-/// A place where a line violates the schema.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Wrong {
-    /// The line, from 1.
-    pub line: usize,
-    /// The place in the record, as a JSON Pointer (RFC 6901); empty for the whole record.
-    pub pointer: String,
-    /// The kind of the record, such as `result/success`.
-    pub record: String,
-    /// The violation, in a sentence without the place.
-    pub sentence: String,
-}
-
-/// A kind, a field or a line that the schema does not have.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct New {
-    /// The first line with it, from 1.
-    pub line: usize,
-    /// Its place there, as a JSON Pointer.
-    pub pointer: String,
-    /// The kind of the record.
-    pub record: String,
-    /// The description, in a sentence without the place.
-    pub sentence: String,
-    /// The number of times that it was seen.
-    pub count: usize,
-}
-
-/// The differences of a file from the schema.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Conformance {
-    /// The number of records.
-    pub records: usize,
-    /// The violations, in the order of the lines.
-    pub wrong: Vec<Wrong>,
-    /// The new kinds, fields and lines, in the order in which they came.
-    pub new: Vec<New>,
-}
-
-/// Checks the lines of `bytes` against the observed schema.
-///
-/// Only the keywords that [`observe`] writes are read. A type that was never seen at its place and a missing
-/// required field are wrong. An unknown kind or field, and a line that is not a record, are new: a reader of the stream
-/// has to pass over them.
-pub fn conform(schema: &Value, bytes: &[u8]) -> Conformance {
-    let mut reader = Reader {
-        schema,
-        line: 0,
-        record: String::new(),
-        found: Conformance::default(),
-        seen: BTreeMap::new(),
-    };
-    for (number, line) in (1..).zip(bytes.split(|byte| *byte == b'\n')) {
-        reader.line = number;
-        reader.record.clear();
-        if !line.trim_ascii().is_empty() {
-            reader.read(line);
-        }
-    }
-    reader.found
-}
-
-struct Reader<'a> {
-    schema: &'a Value,
-    line: usize,
-    record: String,
-    found: Conformance,
-    /// The index of each new thing in the list, by its record, its place and its description.
-    seen: BTreeMap<(String, String, String), usize>,
-}
-
-impl<'a> Reader<'a> {
-    fn read(&mut self, line: &[u8]) {
-        let Some(Value::Object(record)) = read_record(line) else {
-            self.tell_new("", "is no record".to_owned());
-            return;
-        };
-        self.found.records += 1;
-        let tag = Tag::of(&record);
-        self.record = tag.name();
-        if tag.kind.is_none() {
-            self.wrong("", NO_TYPE.to_owned());
-            return;
-        }
-        let mut cases = kind_cases(self.schema, &record).peekable();
-        if cases.peek().is_none() {
-            self.tell_new("", "is a kind of record that was never seen".to_owned());
-        }
-        for case in cases {
-            self.object(self.definition(case), &record, "");
-        }
-    }
-
-    /// Returns the schema that a `$ref` names, or the schema itself.
-    fn definition(&self, schema: &'a Value) -> &'a Value {
-        let name = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/"));
-        name.map_or(schema, |name| &self.schema["$defs"][name])
-    }
-
-    fn value(&mut self, schema: &'a Value, value: &Value, pointer: &str) {
-        let word = JsonType::of(value).word();
-        let (fits, expected) = match &schema["type"] {
-            Value::String(one) => (one == word, one.clone()),
-            Value::Array(several) => {
-                let words: Vec<_> = several.iter().filter_map(Value::as_str).collect();
-                (words.contains(&word), words.join(" or "))
-            }
-            _ => (true, String::new()),
-        };
-        if !fits {
-            self.wrong(
-                pointer,
-                format!("is {}, where only {expected} was seen", beginning(value, LONGEST)),
-            );
-            return;
-        }
-        match value {
-            Value::Array(items) if schema["items"].is_object() => {
-                for (at, item) in items.iter().enumerate() {
-                    self.value(&schema["items"], item, &format!("{pointer}/{at}"));
-                }
-            }
-            Value::Object(object) if schema["additionalProperties"].is_object() => {
-                for (key, value) in object {
-                    self.value(
-                        &schema["additionalProperties"],
-                        value,
-                        &format!("{pointer}/{}", escaped(key)),
-                    );
-                }
-            }
-            Value::Object(object) if schema["allOf"].is_array() => {
-                if Tag::of(object).kind.is_none() && schema["required"].is_array() {
-                    self.wrong(pointer, NO_TYPE.to_owned());
-                    return;
-                }
-                let mut cases = kind_cases(schema, object).peekable();
-                let tag = Tag::of(object);
-                if cases.peek().is_none() && tag.is_some() {
-                    self.tell_new(
-                        pointer,
-                        format!("is a `{}`, which was never seen there", tag.name()),
-                    );
-                }
-                for case in cases {
-                    self.object(case, object, pointer);
-                }
-            }
-            Value::Object(object) if schema["properties"].is_object() => {
-                self.object(schema, object, pointer);
-            }
-            _ => {}
-        }
-    }
-
-    fn object(&mut self, schema: &'a Value, object: &Map<String, Value>, pointer: &str) {
-        let required =
-            schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        for missing in required.filter(|name| !object.contains_key(*name)) {
-            self.wrong(pointer, format!("has no `{missing}`, which was always there"));
-        }
-        for (key, value) in object {
-            let pointer = format!("{pointer}/{}", escaped(key));
-            match schema["properties"].get(key) {
-                Some(field) => self.value(field, value, &pointer),
-                None => self.tell_new(
-                    &pointer,
-                    format!("is a field that was never seen: {}", beginning(value, LONGEST)),
-                ),
-            }
-        }
-    }
-
-    fn wrong(&mut self, pointer: &str, sentence: String) {
-        let (line, record) = (self.line, self.record.clone());
-        self.found.wrong.push(Wrong { line, pointer: pointer.to_owned(), record, sentence });
-    }
-
-    /// Adds a new thing; if it is known at the same place of the same kind of record, counts it.
-    fn tell_new(&mut self, pointer: &str, sentence: String) {
-        let is_number = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        let place: Vec<&str> =
-            pointer.split('/').map(|part| if is_number(part) { ANY_ITEM } else { part }).collect();
-        let what = sentence.split(':').next().unwrap_or_default().to_owned();
-        let key = (self.record.clone(), place.join("/"), what);
-        if let Some(at) = self.seen.get(&key) {
-            self.found.new[*at].count += 1;
-            return;
-        }
-        self.seen.insert(key, self.found.new.len());
-        let (line, record) = (self.line, self.record.clone());
-        self.found.new.push(New { line, pointer: pointer.to_owned(), record, sentence, count: 1 });
-    }
-}
-
-/// Returns the schemas of the kinds that an object has.
-fn kind_cases<'a>(
-    schema: &'a Value,
-    object: &Map<String, Value>,
-) -> impl Iterator<Item = &'a Value> {
-    let cases = schema["allOf"].as_array().into_iter().flatten();
-    cases.filter(|case| applies(&case["if"], object)).map(|case| &case["then"])
-}
-
-/// Returns whether an object meets a condition.
-fn applies(condition: &Value, object: &Map<String, Value>) -> bool {
-    let constants = condition["properties"].as_object().into_iter().flatten();
-    let absent = condition["not"]["required"].as_array().into_iter().flatten();
-    constants.into_iter().all(|(key, value)| object.get(key) == Some(&value["const"]))
-        && !absent.filter_map(Value::as_str).any(|key| object.contains_key(key))
-}
-
-/// Escapes a key for a JSON Pointer.
-fn escaped(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
-}
-
 /// Returns the beginning of a value, of so many columns.
-fn beginning(value: &Value, columns: usize) -> String {
+pub(crate) fn beginning(value: &Value, columns: usize) -> String {
     truncate(&value.to_string(), columns, Keep::Start).into_owned()
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -111,6 +111,12 @@ impl Transcript {
         }
     }
 
+    /// Returns whether most of its records name their session as transcripts do, and not as stdout does.
+    #[must_use]
+    pub fn is_recognised(&self) -> bool {
+        self.count.of_transcript > self.count.of_stdout
+    }
+
     fn add_line(&mut self, line: &[u8], ids: &mut HashMap<String, usize>) {
         let is_ended = line.ends_with(b"\n");
         let record = read_line(line);
@@ -679,6 +685,7 @@ mod tests {
         let check = |text: &str, expect: Option<NoTranscript>| {
             let read = read(text.as_bytes()).expect("bytes in memory always read");
             assert_eq!(read.mistaken_for(), expect, "{text}");
+            assert!(expect.is_none() || !read.is_recognised(), "{text}");
         };
         let (line, printed) = (r#"{"sessionId":"s"}"#, r#"{"session_id":"s"}"#);
         check("", None);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use clitape_stream::{Event, Parser};
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::canon;
 use super::format::{Cli, FORMAT, Manifest, Origin, RecordCounts, Tick, TickKind, line_by_line};
@@ -61,6 +62,118 @@ pub fn parse_stdin_capture(text: &[u8]) -> Result<Vec<CapturedWrite>, ImportErro
                 .map_err(|error| ImportError::BadStdin { line: number, what: error.to_string() })
         })
         .collect()
+}
+
+/// The fields of a line that say what it is.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct LineHead {
+    #[serde(rename = "type")]
+    kind: Value,
+    subtype: Value,
+    session_id: Value,
+    claude_code_version: Value,
+}
+
+impl LineHead {
+    /// Reads a line; `None` if it is not a JSON object.
+    fn of(line: &[u8]) -> Option<Self> {
+        let is_object = line.trim_ascii_start().starts_with(b"{");
+        serde_json::from_slice(line).ok().filter(|_| is_object)
+    }
+
+    /// The kind of the record.
+    pub(super) fn kind(&self) -> Option<&str> {
+        self.kind.as_str()
+    }
+
+    /// The session that the record names.
+    pub(super) fn session(&self) -> Option<&str> {
+        self.session_id.as_str().filter(|id| !id.is_empty())
+    }
+}
+
+/// A session in a capture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CapturedSession {
+    /// Its id.
+    pub id: String,
+    /// The first line that names it, from 1.
+    pub line: usize,
+}
+
+/// The facts that tell whether a capture is one whole run of a CLI.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CaptureFacts {
+    /// The number of lines at the beginning that are JSON objects without a `type`, which a recorder wrote and no CLI.
+    pub foreign_lines: usize,
+    /// The version of the CLI that a record names first, as it is written there.
+    pub version: Option<String>,
+    /// True if there is a `system/init`.
+    pub has_init: bool,
+    /// The sessions, in the order in which they begin.
+    pub sessions: Vec<CapturedSession>,
+    /// The last line, from 1, if it ends within a record.
+    pub cut_line: Option<usize>,
+    /// The last line of a message, from 1, if no `result` follows it.
+    pub open_turn: Option<usize>,
+}
+
+impl CaptureFacts {
+    /// Reads the facts of the bytes of a capture.
+    pub fn of(stdout: &[u8]) -> Self {
+        let mut facts = Self::default();
+        let mut is_begun = false;
+        for (number, line) in (1..).zip(stdout.split_inclusive(|byte| *byte == b'\n')) {
+            let is_ended = line.ends_with(b"\n");
+            let line = line.trim_ascii();
+            let Some(head) = LineHead::of(line) else {
+                is_begun |= !line.is_empty();
+                facts.cut_line = (!is_ended && line.starts_with(b"{")).then_some(number);
+                continue;
+            };
+            match head.kind() {
+                None if !is_begun => facts.foreign_lines = number,
+                Some("assistant" | "stream_event") => facts.open_turn = Some(number),
+                Some("result") => facts.open_turn = None,
+                Some("system") => facts.has_init |= head.subtype == "init",
+                _ => {}
+            }
+            is_begun |= head.kind().is_some();
+            let version = head.claude_code_version.as_str();
+            facts.version = facts.version.or_else(|| version.map(str::to_owned));
+            if let Some(id) = head.session().filter(|_| head.kind().is_some())
+                && facts.sessions.iter().all(|session| session.id != id)
+            {
+                facts.sessions.push(CapturedSession { id: id.to_owned(), line: number });
+            }
+        }
+        facts
+    }
+}
+
+/// Returns the lines that `keep` chooses by their numbers, from 1, and by the session that they name, and moves the
+/// offsets of what was written to them.
+pub fn select_lines(
+    stdout: &[u8],
+    written: &[CapturedWrite],
+    keep: impl Fn(usize, Option<&str>) -> bool,
+) -> (Vec<u8>, Vec<CapturedWrite>) {
+    let mut kept = Vec::new();
+    let mut written = written.to_vec();
+    let mut end = 0;
+    let mut next = written.iter_mut().peekable();
+    for (number, line) in (1..).zip(stdout.split_inclusive(|byte| *byte == b'\n')) {
+        end += line.len() as u64;
+        while let Some(write) = next.next_if(|write| write.stdout_offset < end) {
+            write.stdout_offset = kept.len() as u64;
+        }
+        if keep(number, LineHead::of(line).as_ref().and_then(LineHead::session)) {
+            kept.extend_from_slice(line);
+        }
+    }
+    next.for_each(|write| write.stdout_offset = kept.len() as u64);
+    (kept, written)
 }
 
 /// Makes a take for `scenario` from the bytes of a capture. Ids, and the machine details that the capture itself
@@ -218,6 +331,66 @@ mod tests {
         let take = import(&name, STDOUT.as_bytes(), &written, Some(&version)).unwrap();
         assert_eq!(String::from_utf8_lossy(&take.stdin), stdin);
         assert_eq!(render_timeline(&take.timeline), timeline);
+    }
+
+    const MESSAGE: &str = r#"{"type":"assistant","message":{},"session_id":"s"}"#;
+    const RESULT: &str = r#"{"type":"result","session_id":"s","claude_code_version":"2.1.1"}"#;
+
+    /// Checks the facts of a capture; its sessions as the lines on which they begin.
+    #[track_caller]
+    fn check_facts(lines: &[&str], sessions: &[usize], expected: CaptureFacts) {
+        let facts = CaptureFacts::of(lines.join("\n").as_bytes());
+        let begins: Vec<usize> = facts.sessions.iter().map(|session| session.line).collect();
+        assert_eq!(begins, sessions, "{lines:?}");
+        assert_eq!(
+            facts,
+            CaptureFacts { sessions: facts.sessions.clone(), ..expected },
+            "{lines:?}"
+        );
+    }
+
+    #[test]
+    fn a_capture_says_what_it_lacks() {
+        let facts = CaptureFacts::default;
+        let named = || Some("2.1.1".to_owned());
+        let init = r#"{"type":"system","subtype":"init","session_id":"t"}"#;
+        check_facts(&["a banner", RESULT, ""], &[2], CaptureFacts { version: named(), ..facts() });
+        let meta = r#"{"_meta":true,"session_id":"x"}"#;
+        check_facts(
+            &[meta, meta, init, meta],
+            &[3],
+            CaptureFacts { foreign_lines: 2, has_init: true, ..facts() },
+        );
+        check_facts(&["a banner", meta], &[], facts());
+        check_facts(
+            &[MESSAGE, RESULT, MESSAGE, ""],
+            &[1],
+            CaptureFacts { open_turn: Some(3), version: named(), ..facts() },
+        );
+        check_facts(
+            &[MESSAGE, &MESSAGE[..20]],
+            &[1],
+            CaptureFacts { open_turn: Some(1), cut_line: Some(2), ..facts() },
+        );
+        check_facts(
+            &[init, MESSAGE, init],
+            &[1, 2],
+            CaptureFacts { has_init: true, open_turn: Some(2), ..facts() },
+        );
+    }
+
+    #[test]
+    fn lines_are_selected_with_what_was_written_after_them() {
+        let stdout = [MESSAGE, "no record", RESULT, ""].join("\n");
+        let first = MESSAGE.len() as u64 + 1;
+        let write = |stdout_offset| CapturedWrite { stdout_offset, bytes: "a\n".to_owned() };
+        let written = [write(0), write(first), write(first + 10), write(999)];
+        let (kept, moved) = select_lines(stdout.as_bytes(), &written, |number, session| {
+            number == 2 || session.is_none()
+        });
+        assert_eq!(kept, b"no record\n");
+        let offsets: Vec<u64> = moved.iter().map(|write| write.stdout_offset).collect();
+        assert_eq!(offsets, [0, 0, 10, 10]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub mod canon;
 mod format;
 mod import;
+mod log;
 mod store;
 
 pub use canon::{moved, timeline};
@@ -10,7 +11,11 @@ pub use format::{
     Cli, Confinement, FORMAT, LINE_PACE_MS, Manifest, Origin, RecordCounts, RunFacts, Tick,
     TickKind, line_by_line, parse_timeline, render_timeline,
 };
-pub use import::{CapturedWrite, ImportError, import, parse_stdin_capture, reduced};
+pub use import::{
+    CaptureFacts, CapturedSession, CapturedWrite, ImportError, import, parse_stdin_capture,
+    reduced, select_lines,
+};
+pub use log::{LoggedRecords, from_log};
 pub use store::{
     Cassette, CassetteError, FurtherRun, Take, abandoned, hex, remove, sealed, sha256,
     sha256_of_file,
