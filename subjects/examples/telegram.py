@@ -64,11 +64,11 @@ class Turn:
         if event.get("delta", {}).get("type") == "text_delta":
             key = (len(self.streamed), event["index"])
             self.parts[key] = self.parts.get(key, "") + event["delta"]["text"]
-        for block in message["content"] if isinstance(message.get("content"), list) else []:
+        for place, block in enumerate(message["content"] if isinstance(message.get("content"), list) else []):
             if block["type"].endswith("tool_use"): self.tool(block)
             if block["type"] == "tool_result": self.open.discard(block["tool_use_id"])
             if record["type"] == "assistant" and block["type"] == "text" and message.get("id") not in self.streamed:
-                self.parts[(0, len(self.parts))] = block["text"]
+                self.parts[(0, record.get("uuid", len(self.parts)), place)] = block["text"]  # a record may come twice
         if record.get("type") == "result": self.results.append(record)
     def tool(self, block):
         shown = next(map(str, block["input"].values()), "")  # a long word with digits may be a secret

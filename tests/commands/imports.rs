@@ -1,5 +1,7 @@
 //! Tests of `clitape import` with captures that are not one whole run, and with the logs of gateways.
 
+#![allow(clippy::unwrap_used, reason = "a test that can't be set up fails")]
+
 use std::fs;
 use std::path::Path;
 

@@ -226,8 +226,9 @@ impl<'a> Player<'a> {
         self.host.asks = self.arguments.asks_in(dialogue.asks_person());
         // Ids that the session has seen are not used again.
         let round = self.transcript.lines_before + self.cassettes;
-        let host = &self.host;
-        let running = PlayedCassette::new(cassette, dialogue, self.settings, round, host, message);
+        let faults = self.settings.faults_of(&cassette)?;
+        let (play, host) = (self.settings.play.as_deref(), &self.host);
+        let running = PlayedCassette::new(cassette, dialogue, play, faults, round, host, message);
         let mut running = running?;
         if self.left_out > 0 {
             // The first line of this cassette is a message; its `initialize` is over.

@@ -17,13 +17,12 @@ use super::adapt::{
     HostFacts, HostTurn, LineChange, LiveIds, MessagePieces, Rendered, change, denied_unasked,
     hook_id,
 };
-use super::agent_faults::{AgentFaults, CliFault, FaultyPrint, LineParts, cut_at};
+use super::agent_faults::{CliFault, FaultyPrint, LineParts, cut_at};
 use super::arguments::Asks;
 use super::dialogue::{Dialogue, ExpectedKind, HostAct, Role};
 use super::lockstep::{LineFit, Lockstep};
 use super::mcp::Ask;
 use super::process::StandInError;
-use super::settings::Settings;
 use crate::limits::Held;
 
 /// The option that makes messages come in pieces.
@@ -71,18 +70,16 @@ impl PlayedCassette {
     pub(super) fn new(
         cassette: Cassette,
         dialogue: Dialogue,
-        settings: &Settings,
+        play: Option<&str>,
+        faults: Vec<CliFault>,
         round: u64,
         host: &HostFacts,
         message: Option<UserMessage>,
     ) -> Result<Self, StandInError> {
-        let faults = settings.agent_faults.as_deref().unwrap_or_default();
-        let faults: AgentFaults = faults.parse().map_err(StandInError::AgentFaults)?;
-        let faults = faults.of(&format!("{}/{}", cassette.manifest.scenario, cassette.version()));
         let cut_at = cut_at(&cassette).filter(|_| faults.contains(&CliFault::Cut));
         let faulty = FaultyPrint::new(faults, dialogue.lines.len());
         let dialogue = Rc::new(dialogue);
-        let schedule = Schedule::new(&cassette, &dialogue, settings.play.as_deref())?;
+        let schedule = Schedule::new(&cassette, &dialogue, play)?;
         let mut ids = LiveIds::new(round);
         if let Some(session) = &dialogue.session_id {
             if *session != host.session_id {

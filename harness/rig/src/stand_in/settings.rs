@@ -13,10 +13,11 @@ use std::time::Duration;
 
 use clitape_gateway::ByteSize;
 use clitape_gateway::session::config_dir;
-use clitape_recording::cassette::Exit;
+use clitape_recording::cassette::{Cassette, Exit};
 use clitape_recording::files;
 use fs_err as fs;
 
+use super::agent_faults::{AgentFaults, CliFault};
 use super::log;
 use super::process::StandInError;
 use super::transcript::transcript_path;
@@ -84,6 +85,17 @@ impl Settings {
             max_kept: size("CLITAPE_MAX_KEPT").unwrap_or(KEPT),
             config_dir: config.filter(|_| !is_off),
         }
+    }
+
+    /// Returns the faults of a cassette's output.
+    ///
+    /// # Errors
+    ///
+    /// [`StandInError::AgentFaults`] if the setting has a word that is no fault.
+    pub(super) fn faults_of(&self, cassette: &Cassette) -> Result<Vec<CliFault>, StandInError> {
+        let faults = self.agent_faults.as_deref().unwrap_or_default();
+        let faults: AgentFaults = faults.parse().map_err(StandInError::AgentFaults)?;
+        Ok(faults.of(&format!("{}/{}", cassette.manifest.scenario, cassette.version())))
     }
 
     /// Returns whether a session has had only prompts of the host's own, which play no cassette.
