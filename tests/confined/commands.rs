@@ -278,7 +278,7 @@ pub(crate) const COMMANDS: &[Row] = &[
     Row {
         name: "conform",
         args: &["conform", "cassettes/plain-text/2.1.329/stdout.jsonl"],
-        says: "0 findings",
+        says: "0 that break readers",
         ..QUIET
     },
     Row { name: "scan", args: &["scan", "cassettes", "scenarios"], says: "0 secrets", ..QUIET },

@@ -172,7 +172,8 @@ pub(crate) fn arguments_empty(case: Case<'_>) -> Option<Broken<'_>> {
     case.chat().ever_seen().filter(|version| has_nothing(version.plain_text())).find_map(
         |version| {
             let is_empty = |line: &&str| is_empty_call(&line.to_lowercase(), &names);
-            let is_own = |line: &&str| !case.own_lines(line).is_empty();
+            // The name of a tool alone may be in a word of the model, as "read" is in "bread".
+            let is_own = |line: &&str| has_sign(line) || !case.own_lines(line).is_empty();
             let line = version.plain_text().lines().filter(is_empty).find(is_own)?;
             by_index(
                 case,

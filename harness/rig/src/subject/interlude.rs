@@ -199,6 +199,10 @@ impl InterludeTrial<'_> {
             };
             let written = || play(self.next, &after, seat, &Faults::None);
             next = while_watched(&mut boot, &after, written, again)?;
+            if let Some(next) = &mut next {
+                // A process that lives on was started in the first recording.
+                next.asks_nobody &= first.asks_nobody;
+            }
         }
         let of_first = self.conclude(&mut it, next.as_ref(), &before, &after)?;
         let turns = of_first.turns.len().max(usize::try_from(of_first.starts).unwrap_or(1));

@@ -12,7 +12,7 @@ use clitape_judge::neighbours::RunWords;
 use clitape_judge::observation::{
     FurtherAct, InterludeKind, ObservedEnding, RestartMoment, SubjectTraits,
 };
-use clitape_judge::{Finding, FindingKind};
+use clitape_judge::{Finding, FindingId, FindingKind};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::facts::{LazyFacts, TurnFacts};
 use clitape_recording::names::{CliVersion, ScenarioName};
@@ -198,6 +198,8 @@ struct WholeRun {
     /// The indexes of the cassettes in which the gateway denied by itself what the recorded person allowed.
     denied: Vec<usize>,
     notes: Vec<String>,
+    /// The findings of the cassettes that were played once more with faults of `claude`'s output.
+    of_faults: Vec<Finding>,
     /// The results of the first round; `None` for each cassette that had not ended when the caller or a finding ended it.
     seen: Vec<Option<DriveResult>>,
 }
@@ -274,6 +276,8 @@ impl Subject for GatewaySubject<'_> {
             words: has_neighbours(&spec, jobs).then(|| words_of(jobs)),
             again: self.again(jobs),
             faulty: self.faulty(jobs),
+            found: vec![Vec::new(); jobs.len()],
+            of_faults: Vec::new(),
             checks: jobs.iter().map(|_| None).collect(),
             is_judged: vec![false; jobs.len()],
             not_served: None,
@@ -319,8 +323,9 @@ impl Subject for GatewaySubject<'_> {
                 let _ = tell(Observing::Judged(index, scenario_run(&jobs[index], check)?));
             }
         }
-        let GatewayTrials { known, is_judged, not_served, denied, .. } = trials;
-        self.whole = Some(WholeRun { known, is_judged, not_served, denied, notes, seen });
+        let GatewayTrials { known, is_judged, not_served, denied, of_faults, .. } = trials;
+        let whole = WholeRun { known, is_judged, not_served, denied, notes, of_faults, seen };
+        self.whole = Some(whole);
         Ok(end)
     }
 
@@ -347,6 +352,9 @@ impl Subject for GatewaySubject<'_> {
             let place = format!("subject {shown}");
             let finding = Finding::new(FindingKind::SubjectHung, &place, sentence, reproduce);
             run.workspace.push(CheckRun::of("the persons who write", vec![finding]));
+        }
+        if !whole.of_faults.is_empty() {
+            run.workspace.push(CheckRun::of("faults of what claude prints", whole.of_faults));
         }
         run.notes.extend(whole.notes);
         let root = rig.workspace.root();
@@ -392,6 +400,10 @@ struct GatewayTrials<'a> {
     again: Option<usize>,
     /// The indexes of the cassettes that are played once more with faults of `claude`'s output.
     faulty: Vec<usize>,
+    /// The findings of each cassette, by their kinds.
+    found: Vec<Vec<FindingId>>,
+    /// The findings of the cassettes that were played with faults.
+    of_faults: Vec<Finding>,
     /// The results of the cassettes, which wait for those of the plans or of a further run.
     checks: Vec<Option<CheckRun>>,
     /// True for each cassette that has ended and was served.
@@ -509,8 +521,8 @@ impl GatewayTrials<'_> {
         };
         let Some(index) = index else { return Ok(()) };
         self.is_judged[index] = true;
-        let is_played_again = self.again == Some(index) || self.faulty.contains(&index);
-        if self.seeds().count > 0 || is_played_again {
+        self.found[index] = check.findings.iter().map(|finding| finding.id.clone()).collect();
+        if self.seeds().count > 0 || self.again == Some(index) {
             self.checks[index] = Some(check);
         } else {
             self.go_on(tell(Observing::Judged(index, scenario_run(job, check)?)));
@@ -574,6 +586,7 @@ impl GatewaySubject<'_> {
             not_served: None,
             denied: Vec::new(),
             notes: Vec::new(),
+            of_faults: Vec::new(),
             seen: jobs.iter().map(|_| None).collect(),
         };
         let mut end = RunEnd::Complete;

@@ -2,9 +2,9 @@
 //! `claude` that lives on, and with faults of what `claude` prints.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::Ordering;
 
-use clitape_judge::FindingId;
+use clitape_judge::observation::ObservedEnding;
+use clitape_judge::{Finding, FindingId};
 use clitape_runner::suite::{Observing, TrialEvent};
 
 use super::{GatewaySubject, GatewayTrials, TRIED, ends_with_answer};
@@ -80,62 +80,108 @@ impl GatewayTrials<'_> {
             let one = std::slice::from_ref(&jobs[index]);
             let again = play(one, how, rig, &mut |event| self.note_in_vain(&event));
             for again in self.unless_failed(again)?.iter().flatten() {
-                self.add_again(index, &jobs[index], conditions, again);
+                self.add_again(index, conditions, again);
             }
         }
         Ok(())
     }
 
-    /// Plays some cassettes once more, each with a fault of `claude`'s output, as many at a time as there are.
+    /// Plays some cassettes once more, with all faults of `claude`'s output, of which each cassette has some.
     pub(super) fn play_with_faults(
         &mut self,
         how: Play<'_>,
         tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
     ) -> Result<(), SubjectError> {
         let (jobs, rig, indexes) = (self.jobs, self.rig, self.faulty.clone());
-        for faults in CliFault::ALL.chunks(indexes.len().max(1)) {
-            if indexes.is_empty() || rig.stop.load(Ordering::Relaxed) {
-                break;
+        if indexes.is_empty() {
+            return Ok(());
+        }
+        let _ = tell(TrialEvent::Step("once more, with faults of what claude prints").into());
+        let faults = dealt(indexes.len());
+        let (mut agent_faults, mut faulty) = (AgentFaults::default(), Vec::new());
+        for (index, faults) in indexes.iter().zip(&faults) {
+            let job = &jobs[*index];
+            faults.iter().for_each(|fault| agent_faults.add(job.name(), *fault));
+            let cut = faults.iter().find(|fault| **fault == CliFault::Cut);
+            faulty.push(cut.map_or_else(|| job.clone(), |cut| job.with_fault(*cut)));
+        }
+        let playing = &Playing { agent_faults, ..how.playing.clone() };
+        let how = Play { playing, ..how };
+        let again = play(&faulty, how, rig, &mut |event| self.note_in_vain(&event));
+        let again = self.unless_failed(again)?;
+        for (place, seen) in again.iter().enumerate() {
+            let Some(seen) = seen else { continue };
+            if matches!(seen.ending, ObservedEnding::NotServed(_)) {
+                continue;
             }
-            let words: Vec<String> = faults.iter().map(CliFault::to_string).collect();
-            let step =
-                format!("once more, with faults of what claude prints: {}", words.join(", "));
-            let _ = tell(TrialEvent::Step(&step).into());
-            let (mut agent_faults, mut faulty) = (AgentFaults::default(), Vec::new());
-            for (index, fault) in indexes.iter().zip(faults) {
-                agent_faults.add(jobs[*index].name(), *fault);
-                faulty.push(jobs[*index].with_fault(*fault));
-            }
-            let playing = &Playing { agent_faults, ..how.playing.clone() };
-            let how = Play { playing, ..how };
-            let again = play(&faulty, how, rig, &mut |event| self.note_in_vain(&event));
-            let again = self.unless_failed(again)?;
-            for (place, seen) in again.iter().enumerate() {
-                let Some(seen) = seen else { continue };
-                let agent_faults = vec![faults[place]];
-                let conditions = &Conditions { agent_faults, ..self.conditions.clone() };
-                self.add_again(indexes[place], &faulty[place], conditions, seen);
-            }
+            let agent_faults = faults[place].clone();
+            let conditions = &Conditions { agent_faults, ..self.conditions.clone() };
+            let found = self.new_findings(indexes[place], &faulty[place], conditions, seen);
+            self.of_faults.extend(found);
         }
         Ok(())
     }
 
-    /// Adds the findings of a run of a cassette under other conditions, if those of the run before it are others.
-    fn add_again(&mut self, index: usize, job: &Job, conditions: &Conditions, seen: &DriveResult) {
-        let Some(check) = &mut self.checks[index] else { return };
+    /// Adds the findings of a run under other conditions to those of the run before it.
+    fn add_again(&mut self, index: usize, conditions: &Conditions, seen: &DriveResult) {
+        let (jobs, name) = (self.jobs, self.jobs[index].name());
         let is_put_off = seen.entries.iter().any(|entry| entry.wait_s().is_some());
         if conditions.faults != Faults::None && !is_put_off {
-            let name = job.name();
             self.notes
                 .push(format!("not tried: a 429 at the result of {name}: no call came after it"));
         }
+        let findings = self.new_findings(index, &jobs[index], conditions, seen);
+        let Some(check) = &mut self.checks[index] else { return };
+        check.findings.extend(findings);
+        check.took = check.took.map(|took| took + seen.took);
+    }
+
+    /// Returns the findings of a run of a cassette under other conditions, without those of the run before it.
+    fn new_findings(
+        &mut self,
+        index: usize,
+        job: &Job,
+        conditions: &Conditions,
+        seen: &DriveResult,
+    ) -> Vec<Finding> {
         let (gateway, rig) = (self.gateway, self.rig);
         let place = FindingPlace { gateway, job, rig, conditions, before: &[] };
         let mut found = violations(job, seen, self.traits, gateway.spec.front, None);
-        found.retain(|found| {
-            !check.findings.iter().any(|known| known.id == FindingId::Known(found.kind))
-        });
-        check.findings.extend(place.mark(&mut self.known, found, &seen.entries).0);
-        check.took = check.took.map(|took| took + seen.took);
+        found.retain(|found| !self.found[index].contains(&FindingId::Known(found.kind)));
+        place.mark(&mut self.known, found, &seen.entries).0
+    }
+}
+
+/// Deals the faults of `claude`'s output to so many cassettes. One that is cut off has no other fault, so that it needs a
+/// cassette of its own.
+fn dealt(cassettes: usize) -> Vec<Vec<CliFault>> {
+    let mut dealt = vec![Vec::new(); cassettes];
+    let (whole, cut) = dealt.split_at_mut(cassettes.saturating_sub(1).max(1));
+    let others = CliFault::ALL.into_iter().filter(|fault| *fault != CliFault::Cut);
+    for (number, fault) in others.enumerate() {
+        let places = whole.len();
+        whole[number % places].push(fault);
+    }
+    if let Some(cut) = cut.first_mut() {
+        cut.push(CliFault::Cut);
+    }
+    dealt
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_cassette_gets_some_faults_and_one_is_cut_off_alone() {
+        let check = |cassettes: usize, expect: &[&str]| {
+            let words = |faults: Vec<CliFault>| {
+                faults.iter().map(CliFault::to_string).collect::<Vec<_>>().join(" ")
+            };
+            assert_eq!(dealt(cassettes).into_iter().map(words).collect::<Vec<_>>(), expect);
+        };
+        check(1, &["crlf log-line unknown-kind long-line double"]);
+        check(3, &["crlf unknown-kind double", "log-line long-line", "cut"]);
+        check(6, &["crlf", "log-line", "unknown-kind", "long-line", "double", "cut"]);
     }
 }
