@@ -140,12 +140,13 @@ async fn v3_one_message_grows_and_becomes_the_answer() {
 #[tokio::test]
 async fn v6_every_fault_of_the_draft_ends_in_one_answer() {
     // Each at the call that opens the draft, and at an edit. Only where a new message may be there
-    // without that anybody knows its number, or where Telegram refuses the draft, one is left over.
+    // without that anybody knows its number, or where Telegram refuses the draft for more than its markup, one is left over.
     let cases = [
         (After(700), 0, 0),
         (RetryAfter(1), 0, 0),
         (Refuse(400, "Bad Request: message is not modified: x"), 0, 0),
-        (Refuse(400, "Bad Request: can't parse entities"), 0, 1),
+        (Refuse(400, "Bad Request: can't parse entities"), 0, 0),
+        (Refuse(400, "Bad Request: message can't be edited"), 0, 1),
         (Refuse(403, "Forbidden: bot was blocked by the user"), 0, 1),
         (Refuse(500, "Internal Server Error"), 0, 0),
         (Page(502), 0, 0),

@@ -50,9 +50,13 @@ fn a_divergence_is_told_with_the_smallest_plan() {
     let base = RUN.replace("Worte", "Wörter");
     let finding = sweep(ChatMode::Partial, &base, 16, &[]).unwrap();
     assert_eq!(finding.id, FindingKind::PlanDiverges);
-    let plan = format!(r#"{{"format":1,"seed":1,"steps":[[0,{}]]}}"#, RUN.len());
+    let plan = format!(r#"{{"format":1,"steps":[[0,{}]]}}"#, RUN.len());
     assert!(finding.sentence.contains("`delta` of text should be"), "{}", finding.sentence);
-    assert!(finding.sentence.starts_with("seed 1: turn 1, +0 ms: "), "{}", finding.sentence);
+    assert!(
+        finding.sentence.starts_with("all in one read: turn 1, +0 ms: "),
+        "{}",
+        finding.sentence
+    );
     assert_eq!(finding.reproduce.as_str(), format!("{plan} Some(Lifecycle)"));
 }
 
