@@ -95,7 +95,7 @@ fn run_once(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<E
     }
     if !conditions.are_recorded() {
         bail!(
-            "--pace, --lives-on and the faults of the chat are for a gateway; name it with --subject"
+            "--pace, --lives-on, --agent-faults, --c-locale and the faults of the chat are for a gateway; name it with --subject"
         );
     }
     let options = SuiteOptions {

@@ -243,42 +243,38 @@ fn a_person_does_more_than_the_recorded_one() {
     let source = root().join("subjects/examples/telegram.mjs");
     let code = fs::read_to_string(&source).unwrap();
     let copies = tempfile::tempdir().unwrap();
-    // A copy of the gateway on Node with another line in the place of one.
-    let changed = |name: &str, from: &str, to: &str| {
-        assert!(code.contains(from), "{from}");
+    // A copy of the gateway on Node with other lines in the places of some.
+    let changed = |name: &str, lines: &[(&str, &str)]| {
+        let changed = lines.iter().fold(code.clone(), |code, (from, to)| {
+            assert!(code.contains(from), "{from}");
+            code.replace(from, to)
+        });
         let path = copies.path().join(format!("{name}.mjs"));
-        fs::write(&path, code.replace(from, to)).unwrap();
+        fs::write(&path, changed).unwrap();
         on_node(&path)
     };
     let right = || on_node(&source);
-    let queued = "this.turn ? void this.waiting.push(text) : this.begin(text)";
-    let deaf = changed(
-        "deaf",
-        queued,
+    let drops = (
+        "this.turn ? void this.waiting.push(text) : this.begin(text)",
         "this.questions.size ? undefined : this.turn ? void this.waiting.push(text) : this.begin(text)",
     );
-    let only_buttons = deaf.replace("deaf.mjs", "buttons.mjs");
-    let answered = "if (question && (yes || no))";
-    fs::write(
-        copies.path().join("buttons.mjs"),
-        fs::read_to_string(copies.path().join("deaf.mjs")).unwrap().replace(answered, "if (false)"),
-    )
-    .unwrap();
+    let deaf = changed("deaf", &[drops]);
+    let only_buttons = changed("buttons", &[drops, ("if (question && (yes || no))", "if (false)")]);
     let impatient = in_python("no-captions").replace("idle_s = 2", "idle_s = 2\nwithin_s = 20");
-    let forgets = changed("forgets", ", updatedPermissions: question.rules", "");
+    let forgets = changed("forgets", &[(", updatedPermissions: question.rules", "")]);
     let keeps = changed(
         "keeps",
-        "if (how === \"Always\")",
-        "if (how === \"Always\") this.always = true, this.reply(id, { behavior: \"allow\", updatedInput: question.input });\n    if (false)",
+        &[
+            (
+                "if (how === \"Always\")",
+                "if (how === \"Always\") this.always = true, this.reply(id, { behavior: \"allow\", updatedInput: question.input });\n    if (false)",
+            ),
+            (
+                "    const asked = Object",
+                "    if (this.always) return this.reply(id, { behavior: \"allow\", updatedInput: input });\n    const asked = Object",
+            ),
+        ],
     );
-    fs::write(
-        copies.path().join("keeps.mjs"),
-        fs::read_to_string(copies.path().join("keeps.mjs")).unwrap().replace(
-            "    const asked = Object",
-            "    if (this.always) return this.reply(id, { behavior: \"allow\", updatedInput: input });\n    const asked = Object",
-        ),
-    )
-    .unwrap();
     let (long, in_turn, at_question, stop, by_text) = (
         "--person long-prompt",
         "--person message-in-turn",

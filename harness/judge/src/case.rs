@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 
-use clitape_recording::chat::{ChatHistory, ChatView, SeenMessage};
+use clitape_recording::chat::{ChatHistory, ChatView, PRESS, SeenMessage};
 use clitape_recording::facts::{LazyFacts, RecordedWords, TurnFacts};
 use clitape_recording::scenario::Setup;
 use clitape_recording::text::markup::without_tags;
@@ -23,8 +23,6 @@ use crate::observation::{
 };
 use crate::words::{FEW_LETTERS, Piece, contains, count, letters, pieces};
 
-/// The kind of an entry for a button that the person pressed.
-pub(crate) const PRESS: &str = "(press)";
 /// The kinds of the person's acts.
 pub(crate) const PERSON: [&str; 4] = ["(user)", PRESS, "(edit)", "(stop)"];
 

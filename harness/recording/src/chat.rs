@@ -600,6 +600,9 @@ impl MessageHistory {
 /// without markup, or with unusual entities. Every drawing of a chat uses it.
 pub const CALL_HTML: &str = "html";
 
+/// The kind of an entry for a button that the person pressed.
+pub const PRESS: &str = "(press)";
+
 /// The field of a call, or of a part of an album, with the text of its [file](SeenFile::text).
 pub const FILE_TEXT: &str = "file_text";
 

@@ -3,7 +3,8 @@
 //! [`conform()`] sorts what it finds by what it means to a reader. Something *breaks readers* if a parser would lose or
 //! misread it: a value of a type that was never seen at its place, a record or a block without its `type`, and what
 //! clitape's own parser can't use. A field is *absent* if the recordings of the version that printed the file always
-//! have it, and it is missing, or null where it never was. A kind, a field or a line that was never seen is *new*: a reader has to pass over it.
+//! have it, and it is missing, or null where it never was. A kind, a field or a line that was never seen is *new*: a reader
+//! has to pass over it.
 //!
 //! The schema says in which versions of the CLI a field was always there, so that an old file is not held to fields that
 //! came later. A version that was not recorded is held to what the recorded versions before and after it both have.

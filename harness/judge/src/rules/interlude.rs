@@ -4,11 +4,12 @@
 
 use std::ops::RangeInclusive;
 
+use clitape_recording::chat::PRESS;
 use clitape_recording::text::quoted;
 use clitape_recording::trace::Entry;
 
 use super::run::is_stop;
-use crate::case::{Broken, Case, PERSON, PRESS, by_index, whole};
+use crate::case::{Broken, Case, PERSON, by_index, whole};
 use crate::observation::{FurtherAct, Interlude, InterludeKind, RestartMoment, SessionOrigin};
 use crate::words::seconds;
 

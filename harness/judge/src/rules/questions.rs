@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use clitape_gateway::question::Press;
 use clitape_gateway::sanitise::{Masked, sanitise_whole};
-use clitape_recording::chat::{ChatView, MessageHistory, SeenMessage};
+use clitape_recording::chat::{ChatView, MessageHistory, PRESS, SeenMessage};
 use clitape_recording::facts::{QuestionFacts, RecordedQuestion, TurnEnding};
 use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::asked::{asked_texts, texts};
@@ -19,7 +19,7 @@ use clitape_recording::trace::{Entry, Lane};
 use serde_json::{Map, Value};
 
 use super::answer::has_text_of_model;
-use crate::case::{Broken, Case, PRESS, by, by_index, has_server_faults, text, whole};
+use crate::case::{Broken, Case, by, by_index, has_server_faults, text, whole};
 use crate::observation::{ANSWER_TO_QUESTION, ObservedEnding};
 use crate::words::{letters, seconds};
 

@@ -4,12 +4,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use clitape_recording::chat::PRESS;
 use clitape_recording::scenario::RunSpec;
 use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
-use crate::case::{Broken, Case, PRESS, by, by_turn, is_run_end, whole};
+use crate::case::{Broken, Case, by, by_turn, is_run_end, whole};
 use crate::observation::{ARGUMENTS_REFUSED, MARK, ObservedEnding};
 use crate::rules::questions;
 use crate::words::{seconds, told};

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use clitape_recording::chat::PRESS;
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -294,7 +295,7 @@ pub(super) fn press(
     entry.insert("label".into(), label.into());
     if let Some(chat) = state.chats.get_mut(&id) {
         chat.count_from_one(&mut entry);
-        chat.enter(now, "(press)", entry);
+        chat.enter(now, PRESS, entry);
     }
     query["id"] = state.add_callback(id).into();
     state.update("callback_query", query);

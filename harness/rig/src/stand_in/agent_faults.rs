@@ -9,7 +9,7 @@ use std::str::FromStr;
 use clitape_recording::cassette::{Cassette, Exit, TickKind};
 use clitape_runner::replay::{LOG_LINES, UNKNOWN_RECORDS, says_the_same_twice};
 
-use super::adapt::Splice;
+use super::adapt::{Rendered, Splice};
 use super::dialogue::{Dialogue, Role};
 
 /// The signal by which [`CliFault::Cut`] ends the process.
@@ -135,9 +135,10 @@ pub(super) fn cut_at(cassette: &Cassette) -> Option<usize> {
     Some(result.range.start + result.range.len() / 2)
 }
 
-/// Returns a cassette as [`CliFault::Cut`] leaves it: killed in the middle of its first result. `None` if it has none.
-pub(crate) fn cut_off(mut cassette: Cassette) -> Option<Cassette> {
-    let at = cut_at(&cassette)?;
+/// Changes a cassette as [`CliFault::Cut`] does: the process is killed in the middle of its first result. Returns whether
+/// there is one.
+pub(crate) fn cut_off(cassette: &mut Cassette) -> bool {
+    let Some(at) = cut_at(cassette) else { return false };
     cassette.stdout.truncate(at);
     let mut left = at as u64;
     cassette.timeline.retain_mut(|tick| match &mut tick.kind {
@@ -150,7 +151,7 @@ pub(crate) fn cut_off(mut cassette: Cassette) -> Option<Cassette> {
         TickKind::Err(_) | TickKind::Exit(_) | TickKind::Marker(_) => true,
     });
     cassette.manifest.exit = Some(Exit::Signal(KILLED));
-    Some(cassette)
+    true
 }
 
 /// The faults of one cassette while it is printed.
@@ -233,13 +234,7 @@ impl FaultyPrint {
 
 /// Returns a line with its parts replaced, and with an end of line.
 fn again(line: &[u8], splices: &[Splice]) -> Vec<u8> {
-    let (mut bytes, mut at) = (Vec::with_capacity(line.len() + 1), 0);
-    for (range, new) in splices {
-        bytes.extend_from_slice(&line[at..range.start]);
-        bytes.extend_from_slice(new);
-        at = range.end;
-    }
-    bytes.extend_from_slice(&line[at..]);
+    let mut bytes = Rendered::new(line, Vec::new(), splices.to_vec(), b"").bytes;
     if !bytes.ends_with(b"\n") {
         bytes.push(b'\n');
     }

@@ -36,7 +36,7 @@ use super::spec::{Conditions, Front, GatewaySpec, NamedGateway, Places, Printing
 use crate::chat_server::{ChatServer, Faults, PressTarget};
 use crate::clock::now_ms;
 use crate::limits::{Held, KeptBytes, RigLimits, entry_bytes, json_bytes};
-use crate::stand_in::{CliFault, cut_off};
+use crate::stand_in::cut_off;
 
 mod folder;
 mod more;
@@ -74,16 +74,13 @@ pub struct Job {
 }
 
 impl Job {
-    /// Returns the cassette as a fault of `claude`'s output changes it. Most faults change nothing that a person should see.
-    pub(crate) fn with_fault(&self, fault: CliFault) -> Self {
-        let mut job = self.clone();
-        let cut = (fault == CliFault::Cut).then(|| cut_off(job.cassette.clone()));
-        if let Some(cassette) = cut.flatten() {
-            job.facts = Arc::new(LazyFacts::of_runs(&cassette));
-            job.dialogue = PersonDialogue::of(&cassette, &job.scenario.record);
-            job.cassette = cassette;
+    /// Returns the cassette as [`CliFault::Cut`](crate::stand_in::CliFault::Cut) leaves it.
+    pub(crate) fn cut_off(mut self) -> Self {
+        if cut_off(&mut self.cassette) {
+            self.facts = Arc::new(LazyFacts::of_runs(&self.cassette));
+            self.dialogue = PersonDialogue::of(&self.cassette, &self.scenario.record);
         }
-        job
+        self
     }
 
     /// Returns the version of the recorded CLI.

@@ -14,6 +14,7 @@ use clitape_judge::observation::{
     RestartMoment, SubjectTraits, WAITED_IN_VAIN,
 };
 use clitape_judge::{FindingKind, Violation, judge};
+use clitape_recording::chat::PRESS;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Map;
 
@@ -340,7 +341,7 @@ impl InterludeTrial<'_> {
             !first.arguments.contains(argument) && names.iter().any(|name| argument.contains(name))
         };
         let is_told = rules.iter().any(|count| *count > 0) || next.arguments.iter().any(is_rule);
-        let mut presses = entries.iter().filter(|entry| entry.kind == "(press)");
+        let mut presses = entries.iter().filter(|entry| entry.kind == PRESS);
         let label = presses.next().map(|entry| entry.text("label").to_owned());
         Ok(label.filter(|_| !is_told && presses.next().is_some()))
     }
@@ -420,12 +421,13 @@ impl InterludeTrial<'_> {
 
 /// Presses the button for yes of the newest question that still has one, and returns its label.
 fn press_allow(part: &ChatPart<'_>, spec: &GatewaySpec) -> Option<String> {
-    let mut open = buttons(&part.entries());
-    open.retain(|(_, label)| spec.press.allow.is_match(label));
-    let (id, label) = open.pop()?;
-    let target = i64::try_from(id).map_or(PressTarget::Last, PressTarget::Message);
+    let (open, labels) = (buttons(&part.entries()), &spec.press);
+    let (id, last) = open.iter().rfind(|(_, label)| labels.allow.is_match(label))?;
+    let once = open.iter().find(|(of, label)| of == id && labels.is_once(label));
+    let label = once.map_or(last, |(_, label)| label);
+    let target = i64::try_from(*id).map_or(PressTarget::Last, PressTarget::Message);
     // A button that is gone meanwhile was answered in another way.
-    part.press(target, &label).is_ok().then_some(label)
+    part.press(target, label).is_ok().then(|| label.clone())
 }
 
 /// The violations of the interlude itself.

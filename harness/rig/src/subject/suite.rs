@@ -14,6 +14,7 @@ use clitape_judge::observation::{
 };
 use clitape_judge::{Finding, FindingId, FindingKind};
 use clitape_recording::cassette::Cassette;
+use clitape_recording::chat::PRESS;
 use clitape_recording::facts::{LazyFacts, TurnFacts};
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Scenario, Seeds, Workspace};
@@ -555,8 +556,7 @@ impl GatewayTrials<'_> {
         planned: &[Option<DriveResult>],
     ) {
         let printing = Printing::Seeded(seed);
-        let faults = self.conditions.faults.clone();
-        let conditions = &Conditions { printing, faults, ..self.conditions.clone() };
+        let conditions = &Conditions { printing, ..self.conditions.clone() };
         for (index, job) in self.jobs.iter().enumerate() {
             let Some(check) = &mut self.checks[index] else { continue };
             let (Some(seen), Some(planned)) = (&seen[index], &planned[index]) else { continue };
@@ -646,7 +646,7 @@ impl GatewaySubject<'_> {
 /// Returns whether a gateway that asks nobody denied what the recorded person allowed, as one does that has rules of its
 /// own for tools. What `claude` does then is not recorded.
 fn denies_by_itself(spec: &GatewaySpec, seen: &DriveResult) -> bool {
-    let has_pressed = || seen.entries.iter().any(|entry| entry.kind == "(press)");
+    let has_pressed = || seen.entries.iter().any(|entry| entry.kind == PRESS);
     !spec.traits.asks_questions && seen.ending.denies_instead() && !has_pressed()
 }
 
@@ -656,7 +656,7 @@ fn with_faults(mut trials: Trials<Job>, faults: &[CliFault]) -> Trials<Job> {
     if faults.contains(&CliFault::Cut) {
         let (fit, others): (Vec<Job>, Vec<Job>) =
             trials.fit.into_iter().partition(ends_with_answer);
-        trials.fit = fit.iter().map(|job| job.with_fault(CliFault::Cut)).collect();
+        trials.fit = fit.into_iter().map(Job::cut_off).collect();
         trials.left_out.extend(others.iter().map(|job| {
             let why = Misfit::NoMoment(NOT_ONE_ANSWER).to_string();
             LeftOut { name: job.name(), why }

@@ -51,9 +51,15 @@ pub(super) struct Compositor {
     /// True if the last draft had no space for more of the last part.
     is_full: bool,
     /// The line for the time in which neither text nor tools come.
-    status: Option<ToolLine>,
-    /// True if the newest status is [news](Notice::is_news).
-    has_news: bool,
+    status: Option<StatusLine>,
+}
+
+/// The newest notice of a draft.
+#[derive(Debug)]
+struct StatusLine {
+    line: ToolLine,
+    /// True if it is [news](Notice::is_news).
+    is_news: bool,
 }
 
 impl Compositor {
@@ -66,7 +72,6 @@ impl Compositor {
             seen: [0; 2],
             is_full: false,
             status: None,
-            has_news: false,
         }
     }
 
@@ -132,8 +137,8 @@ impl Compositor {
     /// (openclaw#134697). Returns whether it has a line.
     pub(super) fn notice(&mut self, notice: &Notice) -> bool {
         let Some(words) = notice.line() else { return false };
-        self.status = Some(ToolLine::of_no_call(&words));
-        self.has_news = notice.is_news();
+        let line = ToolLine::of_no_call(&words);
+        self.status = Some(StatusLine { line, is_news: notice.is_news() });
         true
     }
 
@@ -190,7 +195,7 @@ impl Compositor {
 
     /// Returns whether the draft ends with a notice that a person has to read even though the run has no message.
     pub(super) fn has_news(&self) -> bool {
-        self.status.is_some() && self.has_news
+        self.status.as_ref().is_some_and(|status| status.is_news)
     }
 
     /// Returns the draft that stays when no more events come: running calls lose their mark.
@@ -292,7 +297,8 @@ impl Compositor {
         let how = Shown { mode: self.settings.mode, limit: self.settings.profile.limit };
         let mut blocks: Vec<DraftBlock> = Vec::new();
         // The line of it has a block of its own.
-        let status = self.status.as_ref().map(|status| status.text(&self.settings, self.started));
+        let status = self.status.as_ref();
+        let status = status.map(|status| status.line.text(&self.settings, self.started));
         let mut rows = usize::from(status.is_some());
         let mut calls = 0;
         let (mut room, mut has_more_text) = (limits.letters, false);

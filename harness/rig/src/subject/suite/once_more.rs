@@ -100,10 +100,9 @@ impl GatewayTrials<'_> {
         let faults = dealt(indexes.len());
         let (mut agent_faults, mut faulty) = (AgentFaults::default(), Vec::new());
         for (index, faults) in indexes.iter().zip(&faults) {
-            let job = &jobs[*index];
+            let job = jobs[*index].clone();
             faults.iter().for_each(|fault| agent_faults.add(job.name(), *fault));
-            let cut = faults.iter().find(|fault| **fault == CliFault::Cut);
-            faulty.push(cut.map_or_else(|| job.clone(), |cut| job.with_fault(*cut)));
+            faulty.push(if faults.contains(&CliFault::Cut) { job.cut_off() } else { job });
         }
         let playing = &Playing { agent_faults, ..how.playing.clone() };
         let how = Play { playing, ..how };

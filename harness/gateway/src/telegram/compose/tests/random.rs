@@ -71,7 +71,7 @@ fn written(compositor: &Compositor) -> Vec<String> {
         DraftPart::Text(_) => None,
     });
     let text = |line: &super::ToolLine| line.text(&compositor.settings, compositor.started);
-    lines.chain(&compositor.status).map(text).collect()
+    lines.chain(compositor.status.as_ref().map(|status| &status.line)).map(text).collect()
 }
 
 async fn check(settings: TelegramSettings, turn: &[Happens]) {
@@ -100,7 +100,8 @@ async fn check(settings: TelegramSettings, turn: &[Happens]) {
             Happens::Hold(id, holds) => compositor.hold(&id.to_string(), *holds),
             Happens::Heard => compositor.heard("a word"),
             Happens::Notice => {
-                compositor.status = Some(super::ToolLine::of_no_call("it waits"));
+                let line = super::ToolLine::of_no_call("it waits");
+                compositor.status = Some(super::StatusLine { line, is_news: false });
             }
             Happens::Seconds(seconds) => {
                 tokio::time::advance(std::time::Duration::from_secs(*seconds)).await;
