@@ -388,8 +388,8 @@ impl TrialPrinter {
         if !quiet {
             print_left_out(&mut out, &suite)?;
         }
-        let has_run = !suite.scenarios.is_empty();
-        if !has_run {
+        // Of a run that was stopped, the last line says so.
+        if suite.scenarios.is_empty() && suite.unchecked == 0 {
             let why = selection.nothing.as_deref().unwrap_or(nothing);
             out.line(format_args!("nothing ran: {why}"))?;
         }

@@ -162,6 +162,29 @@ fn a_run_that_is_stopped_reports_what_was_judged() {
     assert_eq!(pages, ["bash-count-2.1.330.html", "index.html"], "of the subject's run");
 }
 
+#[test]
+fn an_interlude_that_is_stopped_is_not_green() {
+    if !has_program("python3") {
+        return;
+    }
+    let dir = workspace(&["plain-text", "three-tools"]);
+    fs::write(dir.path().join("clitape.toml"), example("", "")).unwrap();
+    for interlude in [["--restart", "mid-turn"], ["--person", "edit"]] {
+        let mut command = clitape();
+        command.current_dir(dir.path()).args(["test", "--yes", "--subject", "mine", "plain-text"]);
+        command.args(interlude).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        // Whenever it is stopped: an interlude takes longer.
+        std::thread::sleep(Duration::from_secs(2));
+        kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
+        let ended = child.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&[ended.stdout, ended.stderr].concat()).into_owned();
+        assert_eq!(ended.status.code(), Some(4), "{interlude:?}\n{told}");
+        assert!(!told.contains("all held") && !told.contains("nothing ran"), "{told}");
+        assert!(told.contains("stopped"), "{told}");
+    }
+}
+
 /// Returns the settings of the example gateway in Python, with a fault of `bugs.py`.
 fn in_python(bug: &str) -> String {
     let arguments = if bug.is_empty() { String::new() } else { format!(", '--bug', '{bug}'") };

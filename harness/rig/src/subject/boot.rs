@@ -509,14 +509,8 @@ fn not_started(error: ProcessError) -> SubjectError {
     }
 }
 
-/// The variables of a program whose text is ASCII. The last three are for Python, which takes UTF-8 in this locale otherwise.
-const C_LOCALE: [(&str, &str); 5] = [
-    ("LC_ALL", "C"),
-    ("LANG", "C"),
-    ("PYTHONUTF8", "0"),
-    ("PYTHONCOERCECLOCALE", "0"),
-    ("PYTHONIOENCODING", "ascii"),
-];
+/// The variables of a program whose text is ASCII; Python takes UTF-8 for its streams in this locale otherwise.
+const C_LOCALE: [(&str, &str); 2] = [("LC_ALL", "C"), ("PYTHONIOENCODING", "ascii")];
 
 /// Returns the environment of a gateway, without the variables of its way to the chat server.
 fn own_environment(
