@@ -29,10 +29,11 @@ little more), and, where these find nothing, the tests of the four crates. No sc
 so that the tests alone have to catch those. One that panics, hangs or asks for more than its memory is caught.
 
     cargo test --test mutants
-    cargo test --test mutants -- --sample runner   # only the part with this crate
+    cargo test --test mutants -- --sample runner
 
-measures it, writes this page, and fails below the bounds of the tables, or where a survivor of the parser or the gateway has
-no reason in `tests/mutants/survivors.toml`. The scheduled workflow runs it.
+The first command measures both parts, the second only the one with this crate. They write this page, and fail below the
+bounds of the tables, or where a survivor of the parser or the gateway has no reason in `tests/mutants/survivors.toml`. The
+scheduled workflow runs the first one.
 ";
 /// How the section of a part begins.
 const SECTION: &str = "\n## Mutants of ";
