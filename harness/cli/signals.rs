@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use clitape_process::end_programs;
 use clitape_process::threads::start;
+use clitape_process::{end_programs, remove_all};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::exit::ExitStatus;
@@ -17,6 +17,8 @@ use crate::terminal;
 const LAST_STEP: Duration = Duration::from_millis(1_400);
 /// The time for the end of its programs after that. Their supervisors continue after it.
 const LAST_END: Duration = Duration::from_millis(200);
+/// The time for the removal of the folders whose programs have ended.
+const LAST_FOLDERS: Duration = Duration::from_secs(2);
 /// The time for the last message, which blocks if its reader does not read.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 /// The number of signals after which the command exits at once.
@@ -42,11 +44,27 @@ pub(crate) fn stop_in_time() -> anyhow::Result<Arc<AtomicBool>> {
 /// Ends the command soon, with a last message if there is time for it.
 fn end_in_time() {
     thread::sleep(LAST_STEP);
-    end_programs(LAST_END);
+    end_all();
     // Without a thread for the message, it is left out.
     let _ = start("last-words", || terminal::note("stopped before all was done"));
     thread::sleep(LAST_WORDS);
     std::process::exit(ExitStatus::Nothing as i32);
+}
+
+/// Ends the programs and removes their folders, before an exit that drops nothing.
+fn end_all() {
+    end_programs(LAST_END);
+    let (done, is_done) = std::sync::mpsc::channel();
+    let remove = move || {
+        remove_all();
+        // An error means that this took too long.
+        let _ = done.send(());
+    };
+    // Without a thread, the next command removes them.
+    if start("last-folders", remove).is_ok() {
+        // An error means the same: the next command removes what is left.
+        let _ = is_done.recv_timeout(LAST_FOLDERS);
+    }
 }
 
 /// Returns a flag that the signals set; `stopped` is called once, after the first one.
@@ -71,7 +89,7 @@ fn on_signals(stopped: impl FnOnce() + Send + 'static) -> anyhow::Result<Arc<Ato
             runtime.block_on(any(&mut signals));
         }
         runtime.block_on(any(&mut signals));
-        end_programs(LAST_END);
+        end_all();
         std::process::exit(ExitStatus::Nothing as i32);
     };
     start("signals", wait)?;

@@ -38,7 +38,7 @@ pub use program::{
     Why, run_to_end,
 };
 pub use revision::{Checkout, Revision, build};
-pub use scratch::{PREFIX, Scratch, Swept, remove_stale};
+pub use scratch::{PREFIX, Scratch, Swept, remove_all, remove_stale};
 pub use stdin_pipe::{StdinClosed, StdinPipe, Unread};
 #[cfg(target_os = "linux")]
 pub use supervise::supervise;

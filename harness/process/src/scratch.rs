@@ -8,12 +8,14 @@
 //! folder in it is moved up to the root before it is removed itself, so that no path gets long and at most two folders
 //! are open.
 
+use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fs_err as fs;
 use nix::errno::Errno;
@@ -31,6 +33,8 @@ use crate::host::HostPaths;
 pub const PREFIX: &str = "clitape-";
 /// The end of the names of lock files.
 const LOCK: &str = ".lock";
+/// The number of tries to remove a folder that another thread may remove too.
+const TRIES: usize = 20;
 /// The most bytes of a lock file; clitape writes shorter ones.
 const LONGEST: u64 = 200;
 
@@ -52,6 +56,14 @@ impl Owner {
     fn is_alive(self) -> bool {
         start_time(self.pid) == Some(self.start)
     }
+}
+
+/// The folders of this process. A thread that makes one holds the lock, so that the set lacks no folder.
+static FOLDERS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn folders() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    // The set is valid after any panic.
+    FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A temporary folder. Dropping it removes it and ends every process that was started with it.
@@ -76,6 +88,7 @@ impl Scratch {
 
     /// Creates a folder in `parent` whose name begins with `prefix`.
     pub fn new(parent: &Path, prefix: &str) -> io::Result<Self> {
+        let mut folders = folders();
         loop {
             let file = tempfile::Builder::new().prefix(prefix).suffix(LOCK).tempfile_in(parent)?;
             let (mut file, path) = file.into_parts();
@@ -92,7 +105,10 @@ impl Scratch {
             }
             let root = path.with_extension("");
             match std::fs::DirBuilder::new().mode(0o700).create(&root) {
-                Ok(()) => return Ok(Self { root, lock: Some(path), _held: held }),
+                Ok(()) => {
+                    folders.insert(root.clone());
+                    return Ok(Self { root, lock: Some(path), _held: held });
+                }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -118,6 +134,26 @@ impl Drop for Scratch {
         {
             // Keeps the lock file, by which the next sweep finds the folder. `keep` fails only on Windows.
             let _ = lock.keep();
+        }
+        folders().remove(&self.root);
+    }
+}
+
+/// Removes all folders of this process, which exits next without dropping their owners: no other folder can be made.
+/// Their programs have been ended, and what can't be removed is left to their supervisors.
+pub fn remove_all() {
+    let folders = folders();
+    remove_each(&folders);
+    std::mem::forget(folders);
+}
+
+fn remove_each(folders: &BTreeSet<PathBuf>) {
+    for root in folders {
+        // Their owner may remove it at the same time, so that a name that was listed is gone.
+        let is_removed = (0..TRIES).any(|_| remove_tree(root).is_ok());
+        if is_removed {
+            // An error means that the owner has removed it too.
+            let _ = std::fs::remove_file(lock_of(root));
         }
     }
 }
@@ -315,6 +351,28 @@ mod tests {
         std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o500)).unwrap();
         assert_eq!(sweep(parent.path(), PREFIX), Swept::default(), "it is in use");
         drop(scratch);
+        assert_eq!(names(parent.path()), [""; 0]);
+    }
+
+    #[test]
+    fn an_exit_removes_a_folder_beside_its_owner() {
+        let parent = tempfile::tempdir().unwrap();
+        for _ in 0..50 {
+            let scratch = Scratch::new(parent.path(), PREFIX).unwrap();
+            let root = scratch.path().to_owned();
+            (0..50).for_each(|number| fs::create_dir(root.join(number.to_string())).unwrap());
+            assert!(folders().contains(&root));
+            let all = BTreeSet::from([root.clone()]);
+            std::thread::scope(|scope| {
+                scope.spawn(|| drop(scratch));
+                remove_each(&all);
+            });
+            assert_eq!(names(parent.path()), [""; 0]);
+            assert!(!folders().contains(&root));
+        }
+        // Its owner is never dropped.
+        let scratch = std::mem::ManuallyDrop::new(Scratch::new(parent.path(), PREFIX).unwrap());
+        remove_each(&BTreeSet::from([scratch.path().to_owned()]));
         assert_eq!(names(parent.path()), [""; 0]);
     }
 
