@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, bail};
 use clitape_process::{ConfineBy, Scratch, remove_stale};
+use clitape_recording::cassette::{Cassette, Origin};
 use clitape_recording::files;
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Scenario, Workspace};
@@ -195,9 +196,10 @@ fn scenarios(
         let only = scenario.record.only.as_ref();
         let other = only.filter(|only| versions.iter().any(|version| !only.contains(version)));
         let why = match other {
-            _ if !scenario.has_model() => {
-                Some("its capture was not recorded by the CLI".to_owned())
-            }
+            _ if !scenario.has_model() => Some(match is_synthetic(workspace, name)? {
+                true => "it is synthetic: no CLI prints its records".to_owned(),
+                false => "its capture was not recorded by the CLI".to_owned(),
+            }),
             Some(only) => Some(only.reason.clone()),
             None => None,
         };
@@ -207,6 +209,17 @@ fn scenarios(
         }
     }
     Ok((all, left_out))
+}
+
+/// Returns whether a scenario has a recording that no CLI prints.
+fn is_synthetic(workspace: &Workspace, name: &ScenarioName) -> anyhow::Result<bool> {
+    for version in workspace.recorded(name)? {
+        let manifest = Cassette::manifest(&workspace.cassette(name, &version))?;
+        if manifest.origin == Origin::Synthetic {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The recordings of the other version, and its name; new recordings are compared with them.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use clitape_gateway::session::transcript;
 use clitape_recording::cassette::{
-    CaptureFacts, CapturedWrite, ImportError, LoggedRecords, Take, from_log, import,
+    CaptureFacts, CapturedWrite, ImportError, LoggedRecords, Origin, Take, from_log, import,
     parse_stdin_capture, select_lines,
 };
 use clitape_recording::names::{CliVersion, ScenarioName};
@@ -49,6 +49,9 @@ pub(crate) struct Args {
     /// Version of the CLI [default: the one that the capture names, or else the recorded one that fits it best]
     #[arg(long, value_name = "VERSION")]
     cli_version: Option<CliVersion>,
+    /// Mark the cassette as synthetic: no CLI printed the capture. A subject gets it only where the scenario is named
+    #[arg(long)]
+    synthetic: bool,
     /// Replace a cassette of this scenario and version that says something else
     #[arg(long)]
     force: bool,
@@ -78,6 +81,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     };
     let mut take = import(name, &source.stdout, &source.written, Some(&version))
         .with_context(|| shown.to_string())?;
+    if args.synthetic {
+        take.manifest.origin = Origin::Synthetic;
+    }
     if let Some(what) = loss(workspace, &take).filter(|_| !args.force) {
         bail!("{what}; import under another `--scenario NAME`, or add `--force` to replace it");
     }

@@ -1,5 +1,6 @@
 //! `clitape list`: lists the scenarios of a workspace, with their versions, channels and issues.
 
+use clitape_recording::cassette::Origin;
 use clitape_recording::names::ScenarioName;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::text::plural;
@@ -82,7 +83,10 @@ fn row(one: &ScenarioOverview) -> [String; 5] {
         Some(problem) => format!("can't be read: {problem}"),
         None => one.tracks.join(" "),
     };
-    let recorded = one.last_recorded().unwrap_or("never").to_owned();
+    let mut recorded = one.last_recorded().unwrap_or("never").to_owned();
+    if one.recordings.iter().any(|it| it.origin == Some(Origin::Synthetic)) {
+        recorded.push_str(" (synthetic)");
+    }
     [one.name.to_string(), versions, recorded, channels(&one.channels), tracks]
 }
 

@@ -114,7 +114,7 @@ fn recording(one: &RecordingOverview) -> String {
     let date = one.date.as_deref().unwrap_or("cassette.toml can't be read");
     let origin = match one.origin {
         None | Some(clitape_recording::cassette::Origin::Recorded) => String::new(),
-        Some(origin) => format!(", {}", format!("{origin:?}").to_lowercase()),
+        Some(origin) => format!(", {}", origin.word()),
     };
     let kilobytes = one.bytes.map(|bytes| format!("  {:>6} kB", bytes.div_ceil(1_000)));
     format!("{:<10} {date}{}{origin}", one.version, kilobytes.unwrap_or_default())

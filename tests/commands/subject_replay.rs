@@ -46,6 +46,24 @@ fn a_replay_is_judged_and_accepted_as_a_gateway_is() {
 }
 
 #[test]
+fn a_subject_gets_records_that_no_cli_prints_only_where_they_are_named() {
+    let dir = with_script(r#"exec "$0" "$@""#, "");
+    let path = dir.path();
+    let test = ["test", "--yes", "--subject", "mine"];
+    check(path, &["import", "plain.jsonl", "--scenario", "made-up", "--synthetic"], 2, &[], &[]);
+    let recorded = path.join("cassettes/plain-text/2.1.330/stdout.jsonl");
+    fs::copy(recorded, path.join("plain.jsonl")).unwrap();
+    check(path, &["import", "plain.jsonl", "--scenario", "made-up", "--synthetic"], 0, &[], &[]);
+    check(path, &["list", "made-up"], 0, &["(synthetic)"], &[]);
+    check(path, &["show", "made-up"], 0, &[", synthetic"], &[]);
+    let left_out = "left out 1 cassette: no CLI prints its records; name it to play it: made-up/";
+    check(path, &test, 0, &[left_out], &[]);
+    let named = [&test[..], &["made-up"]].concat();
+    let out = check(path, &named, 0, &["1 cassette", "all held"], &[]);
+    assert!(!out.contains("left out"), "{out}");
+}
+
+#[test]
 fn the_plans_of_a_subject_have_the_seeds_that_are_asked_for_and_its_runs_have_times() {
     let fails = r#"case "$*" in *--plan*) exit 4 ;; esac; exec "$0" "$@""#;
     let dir = with_script(fails, "");

@@ -24,7 +24,8 @@ scenarios that are named, and note what `clitape test` finds, and what the rules
 those with an `F` come from the issues of other gateways, and those with a `-` from neither.
 
 No scenario looks at the recorder, the runner and the rig. A bug of theirs, and one that no recording shows, is convicted
-by a test of its crate, which the table names; that test passes without the bug.
+by a test of its crate, which the table names; that test passes without the bug. `odd-*`, `same-index` and some others are synthetic:
+no CLI prints their records (`clitape list` marks them).
 
 A finding that needs no golden also convicts a gateway whose goldens nobody has written: an invariant, the
 equivalence of plans, or one of those rules (`SB`). Of a bug that a golden alone convicts, the table says what a rule would have to find; of one that no

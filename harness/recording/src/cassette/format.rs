@@ -66,6 +66,21 @@ pub enum Origin {
     Composed,
     /// The cassette was recorded, and then edited by hand.
     Edited,
+    /// The cassette was written by hand, or edited by hand to records that no CLI prints.
+    Synthetic,
+}
+
+impl Origin {
+    /// Returns the word for it, as `cassette.toml` has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Recorded => "recorded",
+            Self::Imported => "imported",
+            Self::Composed => "composed",
+            Self::Edited => "edited",
+            Self::Synthetic => "synthetic",
+        }
+    }
 }
 
 /// The CLI of a cassette.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clitape_judge::observation::ObservedEnding;
 use clitape_process::{Ending, Output, OutputReader, Program, ProgramStart, Scratch};
-use clitape_recording::cassette::Exit;
+use clitape_recording::cassette::{Cassette, Exit, Origin};
 use clitape_recording::limits::OutputLimits;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{Scenario, Workspace};
@@ -16,10 +16,12 @@ use clitape_recording::text::{Keep, truncate};
 use clitape_recording::trace::{Entry, Lane};
 use clitape_runner::suite::select::{Selected, Selection};
 use clitape_runner::suite::{
-    Observing, RunEnd, ScenarioRun, SuiteOptions, TrialEvent, TrialNote, judge_each,
+    LeftOut, Observing, RunEnd, ScenarioRun, SuiteOptions, TrialEvent, TrialNote, Trials,
+    judge_each,
 };
 
 use super::boot::{LAST_LINES, ended};
+use super::dialogue::Misfit;
 use super::error::SubjectError;
 use super::prepare::{RigHost, environment, prepare};
 use super::spec::{CallSpec, Writing};
@@ -35,14 +37,15 @@ pub struct CalledCassette {
     pub(super) version: CliVersion,
 }
 
-/// Returns the selected scenarios that a program gets, each with the version of its cassette.
+/// Returns the selected scenarios that a program gets, each with the version of its cassette, and those that no CLI prints.
 pub(super) fn cassettes(
     spec: &CallSpec,
     workspace: &Workspace,
     selection: &Selection,
-) -> Result<Vec<CalledCassette>, SubjectError> {
-    let mut chosen = Vec::new();
-    for Selected { name, versions, .. } in &selection.scenarios {
+) -> Result<Trials<CalledCassette>, SubjectError> {
+    let mut trials = Trials::default();
+    for selected in &selection.scenarios {
+        let Selected { name, versions, .. } = selected;
         let is_chosen = spec.scenarios.is_empty() || spec.scenarios.contains(name);
         if !is_chosen || spec.except.contains_key(name) {
             continue;
@@ -50,19 +53,26 @@ pub(super) fn cassettes(
         let scenario = workspace.scenario_of(name)?;
         if let Some(versions) = versions {
             let named = versions.iter().cloned();
-            chosen.extend(
-                named.map(|version| CalledCassette { scenario: scenario.clone(), version }),
-            );
+            let cassette = |version| CalledCassette { scenario: scenario.clone(), version };
+            trials.fit.extend(named.map(cassette));
             continue;
         }
         let mut recorded = workspace.recorded(name)?;
         scenario.sort_versions(&mut recorded);
         let is_wanted =
             |version: &CliVersion| spec.cli.as_ref().is_none_or(|wanted| wanted == version);
-        let version = recorded.into_iter().find(is_wanted);
-        chosen.extend(version.map(|version| CalledCassette { scenario, version }));
+        let Some(version) = recorded.into_iter().find(is_wanted) else { continue };
+        let origin = Cassette::manifest(&workspace.cassette(name, &version))?.origin;
+        let is_asked_for = selected.asks_for_synthetic() || spec.scenarios.contains(name);
+        match origin {
+            Origin::Synthetic if !is_asked_for => trials.left_out.push(LeftOut {
+                name: format!("{name}/{version}"),
+                why: Misfit::Synthetic.to_string(),
+            }),
+            _ => trials.fit.push(CalledCassette { scenario, version }),
+        }
     }
-    Ok(chosen)
+    Ok(trials)
 }
 
 /// A program that is installed and ready to be called.

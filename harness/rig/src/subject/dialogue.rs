@@ -59,6 +59,8 @@ pub(crate) enum Act {
         allows: bool,
         /// The letters by which the message of the question is known among others: those of its longest text.
         about: String,
+        /// True if no other question was open.
+        is_only: bool,
     },
     /// Chooses these labels in a question.
     Choose(Vec<String>),
@@ -70,11 +72,11 @@ impl PersonDialogue {
     /// Reads the dialogue of a cassette; `record` is the recording part of its scenario.
     pub(crate) fn of(cassette: &Cassette, record: &RecordSpec) -> Self {
         let lines = stdin_lines(&cassette.stdin, &cassette.timeline);
-        let questions = questions(&cassette.stdout);
+        let mut questions = questions(&cassette.stdout);
         let mut impossible = None;
         let mut steps = Vec::new();
         for line in &lines {
-            match act(line, &questions) {
+            match act(line, &mut questions) {
                 Ok(Some(act)) => {
                     steps.push(PersonStep { offset: line.offset, act, begins_run: false });
                 }
@@ -106,7 +108,10 @@ impl PersonDialogue {
 
 /// Returns the act in a line of the host; `None` for lines that a gateway writes by itself. The error is an act that no
 /// person can do.
-fn act(line: &StdinLine, questions: &HashMap<String, String>) -> Result<Option<Act>, &'static str> {
+fn act(
+    line: &StdinLine,
+    questions: &mut HashMap<String, AskedQuestion>,
+) -> Result<Option<Act>, &'static str> {
     match WireLine::read(&line.line) {
         None => Err("writes a line that is not JSON"),
         Some(WireLine::Message(message)) => match message.text_alone() {
@@ -120,39 +125,49 @@ fn act(line: &StdinLine, questions: &HashMap<String, String>) -> Result<Option<A
         },
         // Answers to hooks come from the gateway, so only those to permission questions count.
         Some(WireLine::Response(response)) => {
-            let about = questions.get(&response.request_id).cloned().unwrap_or_default();
-            Ok(response.permission().map(|answer| answer_of(&answer, about)))
+            let question = questions.remove(&response.request_id);
+            let is_only = questions.values().all(|other| other.offset > line.offset);
+            let about = question.map(|question| question.about).unwrap_or_default();
+            Ok(response.permission().map(|answer| answer_of(&answer, about, is_only)))
         }
         Some(_) => Err("writes a line of no known type"),
     }
 }
 
 /// Returns the act of a person who gives this answer.
-fn answer_of(answer: &PermissionAnswer, about: String) -> Act {
+fn answer_of(answer: &PermissionAnswer, about: String, is_only: bool) -> Act {
     let allows = matches!(answer.decision, PermissionDecision::Allow { .. });
     match answer.chosen_labels() {
         Some(labels) => Act::Choose(labels),
-        None => Act::Answer { allows, about },
+        None => Act::Answer { allows, about, is_only },
     }
 }
 
 /// The most letters by which a question is known, because a chat may cut its text.
 const ABOUT: usize = 40;
 
-/// Returns the letters of the longest text of each permission question, by the id of its request.
-fn questions(stdout: &[u8]) -> HashMap<String, String> {
-    let asked = records(stdout).filter_map(|(_, record)| match record {
-        WireLine::Request(request) => Some(request),
+/// A permission question of a recording that has no answer yet.
+struct AskedQuestion {
+    /// The letters of its longest text.
+    about: String,
+    /// The bytes of stdout that had been printed when it was there.
+    offset: u64,
+}
+
+/// Returns the permission questions, by the id of the request.
+fn questions(stdout: &[u8]) -> HashMap<String, AskedQuestion> {
+    let asked = records(stdout).filter_map(|(range, record)| match record {
+        WireLine::Request(request) => Some((range.end, request)),
         _ => None,
     });
-    let about = asked.filter_map(|request| {
+    let questions = asked.filter_map(|(offset, request)| {
         let RequestKind::Permission(question) = &request.kind else { return None };
         let input = question.input.value();
         let texts = texts_in(&input).into_iter().map(letters);
-        let longest: String = texts.max_by_key(String::len)?.chars().take(ABOUT).collect();
-        Some((request.request_id, longest))
+        let about: String = texts.max_by_key(String::len)?.chars().take(ABOUT).collect();
+        Some((request.request_id, AskedQuestion { about, offset }))
     });
-    about.collect()
+    questions.collect()
 }
 
 /// Returns the reason if the host closed stdin at another time than after the last result.
@@ -266,6 +281,8 @@ fn choice(response: &ControlResponse) -> PermissionChoice {
 pub enum Misfit {
     /// The subject's `except` names it, with this reason.
     Excepted(String),
+    /// No CLI prints its records, and neither the command line nor the subject names its scenario.
+    Synthetic,
     /// The scenario of this name has no recording of the wanted version.
     NotRecorded(String),
     /// The recorded host kept the CLI running, and the gateway does not.
@@ -304,6 +321,7 @@ impl fmt::Display for Misfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Excepted(reason) => write!(f, "`except` says: {reason}"),
+            Self::Synthetic => f.write_str("no CLI prints its records; name it to play it"),
             Self::NotRecorded(name) => {
                 write!(f, "it is not recorded, or not with that version; run `clitape record {name}`")
             }
@@ -452,12 +470,17 @@ mod tests {
         assert_eq!(dialogue("three-tools/2.1.329").prompt, ports);
         let allow = dialogue("permission-allow/2.1.330");
         assert_eq!(allow.prompt, "Make a file that is called made.txt.");
-        let answered = |allows, about: &str| [Act::Answer { allows, about: about.to_owned() }];
+        let answer =
+            |allows, about: &str, is_only| Act::Answer { allows, about: about.to_owned(), is_only };
+        let answered = |allows, about: &str| [answer(allows, about, true)];
         assert_eq!(
             acts("permission-allow/2.1.330"),
             answered(true, "touchclitapeprojectmadetxtlsclitapeproje")
         );
         assert_eq!(acts("permission-deny/2.1.330"), answered(false, "rmrfclitapeprojectlogs"));
+        let two = acts("two-questions-open/2.1.330");
+        let [src, docs] = ["src", "docs"].map(|it| format!("mkdirclitapeproject{it}echomade{it}"));
+        assert_eq!(two, [answer(true, &docs, false), answer(false, &src, true)]);
         assert_eq!(acts("ask-user/2.1.330"), [Act::Choose(vec!["Blue".to_owned()])]);
         let next = Act::Say("And how many lines do they have?".to_owned());
         assert_eq!(acts("live-multi-turn/2.1.330"), [next]);

@@ -15,7 +15,7 @@ use clitape_judge::observation::{
     SessionOrigin, SubjectEvent, SubjectTraits, TurnSession,
 };
 use clitape_judge::{Finding, Violation, judge};
-use clitape_recording::cassette::Cassette;
+use clitape_recording::cassette::{Cassette, Origin};
 use clitape_recording::chat::{ChatView, SeenMessage};
 use clitape_recording::facts::LazyFacts;
 use clitape_recording::names::CliVersion;
@@ -91,6 +91,11 @@ impl Job {
     /// Returns the name of the cassette, `NAME/VERSION`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.scenario.name, self.version())
+    }
+
+    /// Returns whether no CLI prints its records.
+    pub(crate) fn is_synthetic(&self) -> bool {
+        self.cassette.manifest.origin == Origin::Synthetic
     }
 
     /// Returns whether it is one message and an interrupt.
@@ -541,7 +546,7 @@ impl Drive<'_> {
         if is_next_turn && (since.elapsed() < READING || self.last_call.elapsed() < READING) {
             return;
         }
-        let is_late = since.elapsed() > SEARCH;
+        let is_late = since.elapsed() > SEARCH && !self.is_put_off();
         let by_text = self.answered_by_text(&step.act, played, is_late);
         let is_done = match &step.act {
             _ if by_text.is_some() => by_text == Some(TextAnswer::Taken),
@@ -557,14 +562,17 @@ impl Drive<'_> {
                 }
                 true
             }
-            Act::Answer { allows, about } => {
+            Act::Answer { allows, about, is_only } => {
                 // A gateway may answer by itself, and the stand-in then goes on.
                 let goes_on = steps
                     .get(self.next + 1)
                     .is_some_and(|next| next.offset > step.offset && next.offset <= played.printed);
+                // Where two questions are open, a gateway may show the other one first.
+                let takes_other = *is_only || is_late;
+                let is_no = |label: &str| spec.press.deny.is_match(label);
                 let is_pressed = match allows {
-                    true => self.press_allow(about),
-                    false => self.press_answer(about, |label| spec.press.deny.is_match(label)),
+                    true => self.press_allow(about, takes_other),
+                    false => self.press_answer(about, takes_other, is_no),
                 };
                 is_pressed || is_late && (goes_on || played.turn_ended)
             }
@@ -605,16 +613,21 @@ impl Drive<'_> {
     }
 
     /// Presses a button that means yes, the one that means no more than that if there is one.
-    fn press_allow(&mut self, about: &str) -> bool {
+    fn press_allow(&mut self, about: &str, takes_other: bool) -> bool {
         let labels = &self.spec.press;
         self.press_always()
-            || self.press_answer(about, |label| labels.is_once(label))
-            || self.press_answer(about, |label| labels.allow.is_match(label))
+            || self.press_answer(about, takes_other, |label| labels.is_once(label))
+            || self.press_answer(about, takes_other, |label| labels.allow.is_match(label))
     }
 
-    /// Presses a wanted button below the question that has these letters, or else one of the oldest question. A message that
-    /// has had its press is another question only once it has changed.
-    fn press_answer(&mut self, about: &str, is_wanted: impl Fn(&str) -> bool) -> bool {
+    /// Presses a wanted button below the question that has these letters, or else, if it takes another, one of the oldest
+    /// question. A message that has had its press is another question only once it has changed.
+    fn press_answer(
+        &mut self,
+        about: &str,
+        takes_other: bool,
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> bool {
         let view = ChatView::after(&self.entries);
         let is_open = |(id, message): &(u64, &SeenMessage)| {
             self.answered.get(id).is_none_or(|text| **text != *message.text)
@@ -625,7 +638,8 @@ impl Drive<'_> {
             .filter(is_open)
             .collect();
         let its = open.iter().find(|(_, message)| message.letters().contains(about));
-        let Some((id, message)) = its.or(open.first()) else { return false };
+        let other = open.first().filter(|_| takes_other);
+        let Some((id, message)) = its.or(other) else { return false };
         let (id, text) = (*id, message.text.clone());
         let is_pressed = self.press_of(|message, label| message == id && is_wanted(label));
         if is_pressed {

@@ -53,8 +53,8 @@ impl Subject for ReplaySubject<'_> {
     }
 
     fn fits(&mut self, options: SuiteOptions<'_>) -> Result<Trials<CalledCassette>, SubjectError> {
-        let mut trials = Trials::default();
-        for one in cassettes(&self.spec.call, self.rig.workspace, options.selection)? {
+        let mut trials = cassettes(&self.spec.call, self.rig.workspace, options.selection)?;
+        for one in std::mem::take(&mut trials.fit) {
             match of_own_gateway(&one.scenario) {
                 Some(what) => trials.left_out.push(LeftOut {
                     name: format!("{}/{}", one.scenario.name, one.version),

@@ -62,23 +62,30 @@ pub fn select(
     force: bool,
 ) -> Result<Trials<Job>, SubjectError> {
     let mut trials = Trials::default();
-    let mut add = |name, version: Option<&CliVersion>| {
+    let mut add = |selected: &Selected, version: Option<&CliVersion>| {
+        let name = &selected.name;
         let scenario = workspace.scenario_of(name)?;
         let version = version.map(CliVersion::as_str).or(spec.cli.as_deref());
+        let takes_synthetic = selected.asks_for_synthetic() || spec.scenarios.contains(name);
         match job(workspace, spec, scenario, version)? {
+            Ok(job) if !takes_synthetic && job.is_synthetic() => {
+                trials
+                    .left_out
+                    .push(LeftOut { name: job.name(), why: Misfit::Synthetic.to_string() });
+            }
             Ok(job) => trials.fit.push(job),
             Err(left_out) => trials.left_out.push(left_out),
         }
         Ok::<(), SubjectError>(())
     };
-    for Selected { name, versions, .. } in &selection.scenarios {
-        let is_chosen = spec.scenarios.is_empty() || spec.scenarios.contains(name);
+    for selected in &selection.scenarios {
+        let is_chosen = spec.scenarios.is_empty() || spec.scenarios.contains(&selected.name);
         if !is_chosen && !force {
             continue;
         }
-        match versions {
-            None => add(name, None)?,
-            Some(versions) => versions.iter().try_for_each(|version| add(name, Some(version)))?,
+        match &selected.versions {
+            None => add(selected, None)?,
+            Some(versions) => versions.iter().try_for_each(|one| add(selected, Some(one)))?,
         }
     }
     Ok(trials)

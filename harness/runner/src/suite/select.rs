@@ -52,6 +52,13 @@ pub struct Selected {
     pub is_named: bool,
 }
 
+impl Selected {
+    /// Returns whether a subject gets the scenario although no CLI prints its records: only if it was named.
+    pub fn asks_for_synthetic(&self) -> bool {
+        self.is_named || self.versions.is_some()
+    }
+}
+
 /// The result of [`select`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {

@@ -158,6 +158,15 @@ impl Drive<'_> {
         })
     }
 
+    /// Returns whether the server asked the gateway to wait, and the buttons may therefore come later.
+    pub(super) fn is_put_off(&self) -> bool {
+        let now = self.begin.elapsed();
+        let waits = self.entries.iter().filter(|entry| entry.wait_s().is_some());
+        waits
+            .into_iter()
+            .any(|entry| Duration::from_millis(entry.answered_at()) + wait_of(entry) + SEARCH > now)
+    }
+
     /// Returns the ending of a run that hangs, once it has lasted too long.
     pub(super) fn hung(&self, played: &Played) -> Option<ObservedEnding> {
         if let Some(sentence) = self.refused_start(played) {

@@ -533,7 +533,7 @@ pub(crate) fn confinement(manifest: &Manifest) -> Option<&'static str> {
             Some("confined by bubblewrap to its temporary folder")
         }
         (Origin::Recorded, None) => Some("not confined"),
-        (Origin::Imported | Origin::Composed | Origin::Edited, None) => None,
+        (_, None) => None,
     }
 }
 
@@ -544,6 +544,7 @@ pub(crate) fn origin(origin: Origin) -> &'static str {
         Origin::Imported => "imported from a capture made elsewhere",
         Origin::Composed => "composed from parts of recordings",
         Origin::Edited => "recorded, then edited by hand",
+        Origin::Synthetic => "written by hand, and no CLI prints it",
     }
 }
 

@@ -116,7 +116,7 @@ fn steps(case: &ProofCase) -> String {
             let version = shell_quote(&format!("npm:{}", case.version()));
             code(&format!("clitape record {name} --claude {version}")) + ", "
         }
-        Origin::Imported | Origin::Composed | Origin::Edited => String::new(),
+        _ => String::new(),
     };
     let replays: Vec<String> = case.runs.iter().map(|run| code(&run.command())).collect();
     format!("{record}{}, {}", code(&format!("clitape test {name}")), replays.join(", "))
