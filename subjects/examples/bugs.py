@@ -327,5 +327,26 @@ def open_draft(gateway):
         finish(turn, code)
     gateway.Turn.tool, gateway.Turn.write, gateway.Turn.finish = tool, draft, last
 
+def one_input(gateway):
+    """The line of a tool is kept by the name of the tool, so that the next call has the first one's."""
+    tool, lines = gateway.Turn.tool, {}
+    def kept(turn, block):
+        tool(turn, block)
+        turn.parts[block["id"]] = lines.setdefault(block["name"], turn.parts[block["id"]])
+    gateway.Turn.tool = kept
+
+def first_delta(gateway):
+    """The line of a tool stays at what the first delta of its input had."""
+    tool = gateway.Turn.tool
+    def first(turn, block):
+        tool(turn, block)
+        turn.parts[block["id"]] = f"🔧 {block['name']} " + json.dumps(block["input"])[:11]
+    gateway.Turn.tool = first
+
+def collapsed(gateway):
+    """Runs of white space become a blank."""
+    pages = gateway.pages
+    gateway.pages = lambda text: pages(" ".join(text.split()))
+
 def put_in(name, gateway):
     globals()[name.replace("-", "_")](gateway)

@@ -55,7 +55,7 @@ const fn right(gateway: &'static str, cassette: &'static str, play: &'static str
 }
 
 const WAITS: &str = "3:rate-limit:4s";
-const RUNS: [Run; 41] = [
+const RUNS: [Run; 44] = [
     bug("silent-tools", K::ToolsUntold),
     bug("args-empty", K::ArgumentsEmpty),
     bug("late-edit", K::AnswerOverwritten),
@@ -80,6 +80,9 @@ const RUNS: [Run; 41] = [
     Run { cassette: "sigint-mid-text/2.1.330", ..bug("errors-dropped", K::FailureUntold) },
     bug("status-left", K::RunningLeft),
     Run { cassette: "secrets/2.1.330", ..bug("open-draft", K::SecretShown) },
+    bug("one-input", K::ArgumentOfAnother),
+    Run { play: "recorded", ..bug("first-delta", K::ArgumentsEmpty) },
+    Run { cassette: "long-answer/2.1.329", play: "recorded", ..bug("collapsed", K::BlanksLost) },
     right("telegram.py", "three-tools/2.1.329", "canonical"),
     right("telegram.py", "plain-text/2.1.329", "recorded"),
     right("telegram.py", "hostile-output/2.1.329", "canonical"),

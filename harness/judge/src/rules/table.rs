@@ -320,7 +320,7 @@ rules! {
         "Two messages of the model are not joined without a space or a line break.",
         Messages, CHAT;
     BlanksLost, visible::blanks_lost,
-        "The words of a text have the blanks between them that the model wrote.",
+        "The words of a text have the blanks between them that the model wrote, and the lines of a code block stay lines.",
         Messages, OTHERS_CHAT;
     RecordShown, visible::record_shown,
         "No record of stdout stands in the chat as it is.",
@@ -332,13 +332,13 @@ rules! {
         "A person reads which calls were made: the lines of a draft, folded ones included, are those of its turn.",
         Calls, CHAT.at_end();
     ArgumentsEmpty, tools::arguments_empty,
-        "A line of a tool shows the argument that there is.",
+        "A line of a tool shows the argument that there is, and not the first characters of its JSON alone.",
         Calls, CHAT;
     FailureShownDone, tools::failure_shown_done,
         "No call that failed is shown as done.",
         Calls, OTHERS_CHAT;
     ArgumentOfAnother, tools::argument_of_another,
-        "A line of a tool does not have the argument of another tool's call.",
+        "A line of a tool does not have the argument of another tool's call, nor do all calls of a tool have that of one.",
         Calls, OTHERS_CHAT;
     PauseUnshown, chat::pause_unshown,
         "While the conversation is compacted, the chat says so.",

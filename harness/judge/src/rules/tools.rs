@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use clitape_gateway::sanitise;
+use clitape_recording::chat::SeenMessage;
 use clitape_recording::facts::{ToolFacts, ToolOutcome, texts_in};
 use clitape_recording::text::quoted;
 use clitape_recording::trace::Lane;
@@ -155,8 +156,54 @@ fn names(line: &str, tool: &ToolFacts) -> bool {
         || argument.is_some_and(|argument| letters_of_line.contains(&argument))
 }
 
-/// Checks that no line of a tool shows an existing argument as empty.
+/// Checks that no line of a tool shows an existing argument as empty, or stays at the beginning of its JSON.
 pub(crate) fn arguments_empty(case: Case<'_>) -> Option<Broken<'_>> {
+    shown_empty(case).or_else(|| broken_off(case))
+}
+
+/// The characters of JSON from which a line may be cut on purpose.
+const CUT_JSON: usize = 20;
+
+/// Finds a line that has only the first characters of the JSON of a call, if no line has the argument of any such call.
+fn broken_off(case: Case<'_>) -> Option<Broken<'_>> {
+    let is_shown = |argument: &String| {
+        case.chat().ever_seen().any(|version| version.letters().contains(argument.as_str()))
+    };
+    let calls: Vec<(&str, String, bool)> = case
+        .played()
+        .flat_map(|(_, turn)| &turn.tools)
+        .filter_map(|tool| {
+            let (argument, input) = (known_argument(tool)?, tool.input.as_ref()?);
+            Some((own_name(tool), without_blanks(&input.to_string()), is_shown(&argument)))
+        })
+        .collect();
+    let broken = |line: &str| {
+        let json = &line[line.find("{\"")?..];
+        let is_short = json.chars().count() < CUT_JSON && !json.ends_with(['…', '.', '}']);
+        let json = without_blanks(json);
+        let is_of = |(name, input, _): &&(&str, String, bool)| {
+            line.contains(*name) && input.starts_with(&json)
+        };
+        let its: Vec<_> = calls.iter().filter(|_| is_short).filter(is_of).collect();
+        its.iter().all(|(_, _, is_shown)| !is_shown).then_some(its.first()?.0)
+    };
+    // In a quick turn the answer may come before a draft with the rest.
+    let is_slow = took(case) >= QUICK_TURN_MS + waits_ms(case);
+    case.chat().ever_seen().filter(|_| is_slow).find_map(|version| {
+        let mut lines = version.plain_text().lines().map(str::trim_end);
+        let (line, name) = lines.find_map(|line| Some((line, broken(line)?)))?;
+        let (at, line) = (seconds(version.at), quoted(line));
+        let what = format!("the input of {name} breaks off, and no line has the rest");
+        by_index(case, version.entry, format!("at {at} the person reads {line}: {what}"))
+    })
+}
+
+fn without_blanks(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
+/// Finds a line of a tool that shows an existing argument as empty.
+fn shown_empty(case: Case<'_>) -> Option<Broken<'_>> {
     let tools = case.played().flat_map(|(_, turn)| &turn.tools);
     let names: BTreeSet<String> = tools
         .filter(|tool| tool.main_argument.is_some())
@@ -224,16 +271,15 @@ pub(crate) fn failure_shown_done(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// Checks that no line with the name of a tool has an argument that only calls of other tools have.
+/// Checks that no line with the name of a tool has an argument that only calls of other tools have, and that the calls of
+/// one tool are not all shown with the argument of one of them.
 pub(crate) fn argument_of_another(case: Case<'_>) -> Option<Broken<'_>> {
     let tools: Vec<&ToolFacts> = case.played().flat_map(|(_, turn)| &turn.tools).collect();
     let arguments: Vec<(&str, String)> =
         tools.iter().filter_map(|tool| Some((own_name(tool), known_argument(tool)?))).collect();
-    case.chat().ever_seen().filter(|_| !arguments.is_empty()).find_map(|version| {
+    let of_other_tool = |version: &SeenMessage| {
         version.plain_text().lines().filter(|line| has_sign(line)).find_map(|line| {
-            let first = line.split(|c: char| !c.is_alphanumeric() && c != '_');
-            let first = first.into_iter().find(|word| !word.is_empty())?;
-            let named = tools.iter().find(|tool| own_name(tool).eq_ignore_ascii_case(first))?;
+            let named = named_first(line, &tools)?;
             let (name, shown) = (own_name(named), letters(line));
             let is_of_name = |argument: &str| {
                 let of_name = tools.iter().filter(|tool| own_name(tool) == name);
@@ -245,12 +291,55 @@ pub(crate) fn argument_of_another(case: Case<'_>) -> Option<Broken<'_>> {
             if case.is_recorded(&shown) {
                 return None;
             }
-            let (at, line) = (seconds(version.at), quoted(line));
-            by_index(case, version.entry, format!(
-                "at {at} the person reads {line}: no call of {name} has this argument, and one of {other} has"
-            ))
+            let line = quoted(line);
+            Some(format!("{line}: no call of {name} has this argument, and one of {other} has"))
+        })
+    };
+    let mut seen = case.chat().ever_seen().filter(|_| !arguments.is_empty());
+    seen.find_map(|version| {
+        let what = of_other_tool(version).or_else(|| argument_of_all(case, &tools, version))?;
+        let at = seconds(version.at);
+        by_index(case, version.entry, format!("at {at} the person reads {what}"))
+    })
+}
+
+/// Finds a tool of which a message has a line for each call, all with the argument that only one call has. Nothing is
+/// said where the chat ever shows the argument of another call.
+fn argument_of_all(case: Case<'_>, tools: &[&ToolFacts], version: &SeenMessage) -> Option<String> {
+    let lines: Vec<&str> = version.plain_text().lines().filter(|line| has_sign(line)).collect();
+    tools.iter().find_map(|tool| {
+        let (name, argument) = (own_name(tool), known_argument(tool)?);
+        let is_of_name = |other: &&&ToolFacts| own_name(other) == name;
+        let calls: Vec<&ToolFacts> = tools.iter().filter(is_of_name).copied().collect();
+        let is_named =
+            |line: &&&str| named_first(line, tools).is_some_and(|it| own_name(it) == name);
+        let named: Vec<&&str> = lines.iter().filter(is_named).collect();
+        let is_one_for_all = calls.len() > 1
+            && named.len() == calls.len()
+            && calls.iter().filter(|call| has_text(call, &argument)).count() == 1
+            && named.iter().all(|line| letters(line).contains(&argument));
+        let mut others = calls.iter().filter_map(|call| known_argument(call));
+        let is_shown = |other: &String| {
+            case.chat().ever_seen().any(|version| version.letters().contains(other.as_str()))
+        };
+        let other = others.find(|other| *other != argument).filter(|_| is_one_for_all)?;
+        (!is_shown(&other)).then(|| {
+            let (line, times) = (quoted(named[0]), named.len());
+            format!("{line} {times} times: only one of {times} calls of {name} has this argument")
         })
     })
+}
+
+/// Returns the tool whose name a line has first. The longest counts, because one name may begin with another.
+fn named_first<'t>(line: &str, tools: &[&'t ToolFacts]) -> Option<&'t ToolFacts> {
+    let line = line.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let is_named = |tool: &&&ToolFacts| {
+        let name = own_name(tool);
+        let is_end = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        line.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
+            && is_end(&line[name.len()..])
+    };
+    tools.iter().filter(is_named).max_by_key(|tool| own_name(tool).len()).copied()
 }
 
 /// Returns the name of a tool without that of its server.

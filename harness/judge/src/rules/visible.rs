@@ -364,8 +364,49 @@ fn joined<'c>(case: Case<'c>, left: &str, right: &str) -> Option<Broken<'c>> {
 /// The number of letters from which a word counts whose blank is lost.
 const WORD: usize = 3;
 
-/// Checks that no two words of the model are joined, as they are if each delta is trimmed.
+/// Checks that no two words of the model are joined, as they are if each delta is trimmed, and that the lines of a code
+/// block stay lines.
 pub(crate) fn blanks_lost(case: Case<'_>) -> Option<Broken<'_>> {
+    words_joined(case).or_else(|| code_lines_joined(case))
+}
+
+/// Finds two lines of a code block that stand on one line at the end, as they do if runs of white space become a blank.
+fn code_lines_joined(case: Case<'_>) -> Option<Broken<'_>> {
+    let texts = || case.turns().iter().flat_map(|turn| &turn.segments).map(|one| &*one.text);
+    let is_line = |line: &&str| line.chars().filter(|c| c.is_alphanumeric()).count() >= WORD;
+    let joined: Vec<String> = texts()
+        .flat_map(code_lines)
+        .filter(|two| two.iter().all(is_line))
+        .map(|two| two.join(" "))
+        .filter(|joined| !texts().any(|text| text.contains(joined.as_str())))
+        .collect();
+    let mut at_end = case.chat().at_end().map(MessageHistory::last);
+    at_end.find_map(|version| {
+        let line = joined.iter().find(|line| version.plain_text().contains(line.as_str()))?;
+        let (at, line) = (seconds(version.at), quoted(line));
+        let what = "the model wrote that in two lines of a code block";
+        by_index(case, version.entry, format!("at {at} the person reads {line}: {what}"))
+    })
+}
+
+/// Returns each line of a Markdown text's code blocks with the line below it.
+fn code_lines(text: &str) -> Vec<[&str; 2]> {
+    let mut is_code = false;
+    let mut above: Option<&str> = None;
+    let mut lines = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if line.starts_with("```") {
+            (is_code, above) = (!is_code, None);
+        } else if is_code {
+            lines.extend(above.map(|above| [above, line]));
+            above = Some(line);
+        }
+    }
+    lines
+}
+
+/// Finds two words of the model that are joined.
+fn words_joined(case: Case<'_>) -> Option<Broken<'_>> {
     let is_word =
         |word: &&str| word.chars().count() >= WORD && word.chars().all(char::is_alphabetic);
     let mut joined: HashMap<String, String> = HashMap::new();

@@ -380,8 +380,11 @@ fn sb016_sb017_tools_are_told() {
         ("🔧 Read {}", &[K::ArgumentsEmpty][..]),
         ("🔧 Read(undefined)", &[K::ArgumentsEmpty]),
         ("Read: null", &[K::ArgumentsEmpty]),
+        ("🔧 Read {\"file_", &[K::ArgumentsEmpty]),
         ("🔧 Read", &[]),
+        ("🔧 Read {\"file_…", &[]),
         ("🔧 Read {\"file_path\":\"server.conf\"}", &[]),
+        ("🔧 Read {\"file_\n🔧 Read server.conf", &[]),
         ("🔧 Read nonexistent.txt", &[]),
     ] {
         check(&[send(2_000, 7, line), edit(9_000, 7, ANSWER)], expect);
@@ -624,6 +627,13 @@ fn sb039_sb040_a_line_says_what_its_call_did() {
     };
     check_tools("📖 Read: server.conf\n📖 Read: grep -h port /clitape", &[K::ArgumentOfAnother]);
     check_tools("📖 Read: server.conf\n📖 Read: client.conf\n🔧 Bash: client.conf", &[]);
+    // The other file is shown nowhere; in one line it would be that of both calls.
+    let twice = "📖 Read: server.conf\n📖 Read: server.conf";
+    check_tools(twice, &[K::ArgumentOfAnother]);
+    for also in ["🔧 Read: client.conf", "📖 Read: server.conf", "client.conf"] {
+        check_tools(&format!("{twice}\n{also}"), &[]);
+    }
+    check_tools("📖 Read: server.conf", &[]);
 }
 
 #[test]
