@@ -99,7 +99,7 @@ fn another_program() -> Result<(), Failed> {
 
 fn new_scenario() -> Result<(), Failed> {
     let dir = tempfile::tempdir()?;
-    for args in [&["new", "first-try"][..], &["record", "first-try"], &["test"]] {
+    for args in [&["init", "first-try"][..], &["record", "first-try"], &["test"]] {
         let (code, out, err) = run(dir.path(), args);
         expect(code == 0, &format!("clitape {} exits {code}\n{out}{err}", args.join(" ")))?;
     }
@@ -110,7 +110,7 @@ fn new_scenario() -> Result<(), Failed> {
 /// Checks that the error names a request without a script, and that no recording is written.
 fn unscripted() -> Result<(), Failed> {
     let dir = tempfile::tempdir()?;
-    run(dir.path(), &["new", "short"]);
+    run(dir.path(), &["init", "short"]);
     let model = dir.path().join("scenarios/short/model.toml");
     let text = std::fs::read_to_string(&model)?;
     let last = text.rfind("[[turn]]").ok_or("the template has turns")?;
@@ -124,7 +124,7 @@ fn unscripted() -> Result<(), Failed> {
 /// Checks that a failure of the CLI is recorded only if the scenario expects it.
 fn unexpected_exit() -> Result<(), Failed> {
     let dir = tempfile::tempdir()?;
-    run(dir.path(), &["new", "refused"]);
+    run(dir.path(), &["init", "refused"]);
     let scenario = dir.path().join("scenarios/refused");
     std::fs::copy(root().join("scenarios/api-400/model.toml"), scenario.join("model.toml"))?;
     let (code, out, err) = run(dir.path(), &["record", "--yes", "refused"]);

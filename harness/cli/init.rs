@@ -2,6 +2,7 @@
 //! writes a scenario that records and passes without a change.
 
 use anyhow::bail;
+use clitape_recording::files::CONFIG;
 use clitape_recording::names::ScenarioName;
 use clitape_recording::scenario::{InitDone, Workspace, init, template};
 use clitape_recording::text::shell_quote;
@@ -15,10 +16,12 @@ use crate::terminal;
 /// Nothing that is there is overwritten. Lines that are missing are added to .gitattributes and .gitignore.
 #[derive(clap::Args)]
 pub(crate) struct InitArgs {
-    /// Name of the first scenario
-    #[arg(default_value = "first-scenario")]
-    scenario: ScenarioName,
+    /// Name of the first scenario, or of a further one [default: first-scenario, if there is none]
+    scenario: Option<ScenarioName>,
 }
+
+/// The name of the first scenario, unless another one is given.
+const FIRST: &str = "first-scenario";
 
 pub(crate) fn run_init(
     workspace: &Workspace,
@@ -35,12 +38,13 @@ pub(crate) fn run_init(
             above.root().display()
         );
     }
-    let steps = init(workspace, &args.scenario)?;
+    let first = FIRST.parse().expect("a name of a scenario");
+    let scenario = args.scenario.as_ref().unwrap_or(&first);
+    let steps = init(workspace, scenario, args.scenario.is_some())?;
     let mut out = terminal::stdout();
     let wrote = |place: &str| {
         steps.iter().any(|step| step.place.ends_with(place) && step.done == InitDone::Wrote)
     };
-    let scenario = &args.scenario;
     let is_first = wrote(&format!("scenarios/{scenario}/"));
     if is_first {
         remember(workspace, scenario);
@@ -86,9 +90,14 @@ pub(crate) struct NewArgs {
 
 pub(crate) fn run_new(workspace: &Workspace, args: &NewArgs) -> anyhow::Result<ExitStatus> {
     let name = &args.scenario;
+    let config = workspace.root().join(CONFIG);
+    let has_config = config.exists();
     let dir = template::write(workspace, name)?;
     remember(workspace, name);
     let mut out = terminal::stdout();
+    if !has_config {
+        out.line(format_args!("wrote {}", workspace.shown(&config)))?;
+    }
     out.line(format_args!(
         "wrote {}: read scenario.toml and model.toml, they say what to change",
         workspace.shown(&dir)

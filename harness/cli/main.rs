@@ -21,6 +21,7 @@ mod outputs;
 mod progress;
 mod proof;
 mod record;
+mod rename;
 mod replay;
 mod report;
 mod review;
@@ -42,7 +43,7 @@ mod versions;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use clap::parser::ValueSource;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clitape_process::{ENTER, SUPERVISE, enter, supervise, supervise_with};
@@ -91,6 +92,7 @@ enum Command {
     Record(record::Args),
     New(init::NewArgs),
     Import(import::Args),
+    Rename(rename::Args),
     Replay(replay::Args),
     Test(Box<test::Args>),
     Review(review::Args),
@@ -150,7 +152,8 @@ fn main() -> ExitCode {
             Command::List(list) => list::run(&workspace(args.root)?, &list),
             Command::Show(show) => show::run(&workspace(args.root)?, &show),
             Command::Record(record) => record::run(&workspace(args.root)?, &record, args.quiet),
-            Command::New(new) => init::run_new(&workspace_or_here(args.root)?, &new),
+            Command::New(new) => init::run_new(&workspace(args.root)?, &new),
+            Command::Rename(rename) => rename::run(&workspace(args.root)?, &rename, args.quiet),
             Command::Import(import) => import::run(&workspace_or_here(args.root)?, &import),
             Command::Replay(replay) => {
                 let given = found.subcommand_matches("replay");
@@ -206,6 +209,11 @@ fn workspace_at(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
 /// Returns the workspace that `--root` names, or the nearest one at or above the current folder.
 fn workspace(root: Option<PathBuf>) -> anyhow::Result<Workspace> {
     if let Some(root) = root {
+        ensure!(
+            root.is_dir(),
+            "--root names {}, which is no folder; name the folder of scenarios/",
+            root.display()
+        );
         return Ok(Workspace::named(&root));
     }
     let here = std::env::current_dir().context("can't tell the current folder")?;

@@ -305,7 +305,7 @@ fn put_cli(dir: &Path, answer: &str, code: u8) {
 fn no_recording_is_replaced_unasked() {
     let workspace = tempfile::tempdir().unwrap();
     let dir = workspace.path();
-    check(dir, &["new", "mine"], 0, &[], &[]);
+    check(dir, &["init", "mine"], 0, &[], &[]);
     let record = ["record", "mine", "--yes", "--claude", "./claude"];
     put_cli(dir, "Hi.", 0);
     check(dir, &record, 0, &["wrote cassettes/mine/9.9.9"], &[]);

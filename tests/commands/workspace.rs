@@ -274,7 +274,59 @@ fn a_cassette_is_what_its_name_says() {
     fs::remove_dir_all(at(&dir, "2.1.329")).expect("it can be removed");
     fs::rename(dir.path().join("cassettes/bash-count/2.1.329"), at(&dir, "2.1.329"))
         .expect("it can be moved");
-    check(dir.path(), &["test", "plain"], 5, &[], &["it holds a recording of `bash-count`"]);
+    check(dir.path(), &["test", "plain"], 5, &[], &["has a recording of `bash-count`"]);
+}
+
+#[test]
+fn a_scenario_is_renamed_wherever_it_is_named_and_a_move_by_hand_is_completed() {
+    let dir = workspace(&["plain-text"]);
+    let path = dir.path();
+    let config = "[subject.mine]\nkind = 'gateway'\ncommand = ['x']\nscenarios = ['plain-text']\n";
+    fs::write(path.join("clitape.toml"), config).unwrap();
+    let is_whole = |name: &str| {
+        check(path, &["test", name], 0, &["all held"], &[]);
+        let golden = path.join(format!("scenarios/{name}/golden/bus.snap"));
+        assert!(
+            fs::read_to_string(golden).unwrap().contains(&format!("source: scenarios/{name}/"))
+        );
+    };
+    let changed = ["scenarios/plain-text → scenarios/a-b", "clitape.toml", "clitape test a-b"];
+    check(path, &["rename", "plain-text", "a-b"], 0, &changed, &[]);
+    is_whole("a-b");
+    let config = fs::read_to_string(path.join("clitape.toml")).unwrap();
+    assert!(config.contains("scenarios = [\"a-b\"]"), "{config}");
+    // One folder was moved by hand, and then both were.
+    fs::rename(path.join("scenarios/a-b"), path.join("scenarios/c")).unwrap();
+    check(path, &["test"], 3, &["clitape rename a-b c"], &[]);
+    check(path, &["rename", "a-b", "c"], 0, &["cassettes/a-b → cassettes/c"], &[]);
+    is_whole("c");
+    for folder in ["scenarios", "cassettes"] {
+        fs::rename(path.join(folder).join("c"), path.join(folder).join("d")).unwrap();
+    }
+    check(path, &["test"], 5, &[], &["has a recording of `c`", "clitape rename c d"]);
+    check(path, &["rename", "c", "d"], 0, &["cassettes/d/2.1.329/cassette.toml"], &[]);
+    is_whole("d");
+    // Nothing is replaced, and nothing is made up.
+    check(path, &["rename", "c", "e"], 2, &[], &["nothing here is called `c`; there are d"]);
+    fs::create_dir(path.join("scenarios/e")).unwrap();
+    check(path, &["rename", "d", "e"], 2, &[], &["scenarios/e is there already"]);
+    is_whole("d");
+}
+
+#[test]
+fn no_command_makes_a_workspace_but_init() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path();
+    check(path, &["new", "mine"], 2, &[], &["there is no scenarios/ folder", "clitape init"]);
+    check(path, &["test", "--root", "typo"], 2, &[], &["--root names typo, which is no folder"]);
+    check(path, &["new", "mine", "--root", "typo"], 2, &[], &["which is no folder"]);
+    assert_eq!(fs::read_dir(path).unwrap().count(), 0);
+    check(path, &["init", "one"], 0, &["wrote  scenarios/one/"], &[]);
+    check(path, &["init", "two"], 0, &["wrote  scenarios/two/", "clitape record two"], &[]);
+    check(path, &["init", "two"], 0, &["kept   scenarios/two/: it is there already"], &[]);
+    check(path, &["init"], 0, &["kept   scenarios/: it is there already"], &[]);
+    fs::remove_file(path.join("clitape.toml")).unwrap();
+    check(path, &["new", "three"], 0, &["wrote clitape.toml"], &[]);
 }
 
 #[test]

@@ -58,6 +58,13 @@ pub(crate) const COMMANDS: &[Row] = &[
         says: "imported",
         ..QUIET
     },
+    Row {
+        name: "rename",
+        args: &["rename", "plain-text", "plainer"],
+        writes: &["work/scenarios", "work/cassettes", "work/clitape.toml"],
+        says: "scenarios/plain-text → scenarios/plainer",
+        ..QUIET
+    },
     Row { name: "list", args: &["list"], says: "plain-text", ..QUIET },
     Row { name: "list_json", args: &["list", "--json"], says: "recordings", ..QUIET },
     Row { name: "show", args: &["show", "plain-text"], says: "clitape record", ..QUIET },

@@ -11,6 +11,7 @@ pub mod facts;
 pub mod files;
 pub mod limits;
 pub mod names;
+pub mod rename;
 pub mod scenario;
 pub mod secrets;
 pub mod text;

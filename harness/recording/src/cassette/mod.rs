@@ -17,7 +17,7 @@ pub use import::{
 };
 pub use log::{LoggedRecords, from_log};
 pub use store::{
-    Cassette, CassetteError, FurtherRun, Take, abandoned, hex, remove, sealed, sha256,
+    Cassette, CassetteError, FurtherRun, Take, abandoned, hex, name, remove, sealed, sha256,
     sha256_of_file,
 };
 

@@ -60,6 +60,19 @@ pub enum CassetteError {
         /// The format of the cassette.
         found: u32,
     },
+    /// The folder has the name of another scenario.
+    #[error(
+        "{path} has a recording of `{found}`; if its folder was renamed, run `clitape rename {found} {name}`, or else \
+         restore it from version control or record the scenario again"
+    )]
+    OtherScenario {
+        /// The folder.
+        path: PathBuf,
+        /// The scenario that `cassette.toml` names.
+        found: ScenarioName,
+        /// The scenario in whose folder it is.
+        name: ScenarioName,
+    },
     /// A file differs from the recorded one.
     #[error(
         "{path} is damaged: {what}; restore it from version control or record the scenario again"
@@ -81,7 +94,10 @@ impl CassetteError {
     /// Returns whether the cassette itself is damaged, rather than the file system or its user at fault.
     pub fn is_damage(&self) -> bool {
         match self {
-            Self::Manifest { .. } | Self::TooNew { .. } | Self::Damaged { .. } => true,
+            Self::Manifest { .. }
+            | Self::TooNew { .. }
+            | Self::OtherScenario { .. }
+            | Self::Damaged { .. } => true,
             Self::File(error) => error.is_wrong_kind(),
             Self::Io(_) | Self::Scenario(_) | Self::Input(_) => false,
         }
@@ -201,8 +217,8 @@ impl Cassette {
         }
         let cassette = Self::load(&dir)?;
         if cassette.manifest.scenario != *scenario {
-            let what = format!("it holds a recording of `{}`", cassette.manifest.scenario);
-            return Err(CassetteError::damaged(&dir, what));
+            let (found, name) = (cassette.manifest.scenario, scenario.clone());
+            return Err(CassetteError::OtherScenario { path: dir, found, name });
         }
         Ok(cassette)
     }
@@ -507,6 +523,17 @@ impl Take {
         let text = toml::to_string(&manifest).map_err(io::Error::other)?;
         Ok(folder.write(MANIFEST, sealed(&text))?)
     }
+}
+
+/// Names another scenario in the `cassette.toml` of a folder.
+///
+/// # Errors
+///
+/// [`CassetteError`] if it can't be read or written, or was edited.
+pub fn name(dir: &Path, scenario: &ScenarioName) -> Result<(), CassetteError> {
+    let manifest = Manifest { scenario: scenario.clone(), ..Cassette::manifest(dir)? };
+    let text = toml::to_string(&manifest).map_err(io::Error::other)?;
+    Ok(files::replace(&dir.join(MANIFEST), sealed(&text))?)
 }
 
 /// Removes the cassette at `place`, in one step for a reader.

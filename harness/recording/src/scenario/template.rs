@@ -163,14 +163,18 @@ impl fmt::Display for InitStep {
     }
 }
 
-/// Makes a workspace of a folder, with the scenario `first` if it has none. Existing files are not overwritten: missing
-/// lines are added to `.gitattributes` and `.gitignore`. The workflow goes where GitHub looks for it, into the nearest
-/// folder above that is a repository.
+/// Makes a workspace of a folder, with the scenario `first` if it has none, or if it lacks this one and `is_named`.
+/// Existing files are not overwritten: missing lines are added to `.gitattributes` and `.gitignore`. The workflow goes
+/// where GitHub looks for it, into the nearest folder above that is a repository.
 ///
 /// # Errors
 ///
 /// [`ScenarioError`] if a file can't be read or written, or is a link.
-pub fn init(workspace: &Workspace, first: &ScenarioName) -> Result<Vec<InitStep>, ScenarioError> {
+pub fn init(
+    workspace: &Workspace,
+    first: &ScenarioName,
+    is_named: bool,
+) -> Result<Vec<InitStep>, ScenarioError> {
     let root = workspace.root();
     files::make_folder(root)?;
     let mut steps = Vec::new();
@@ -182,12 +186,13 @@ pub fn init(workspace: &Workspace, first: &ScenarioName) -> Result<Vec<InitStep>
     let had_config = files::is_there(&config);
     let names = workspace.names()?;
     let place = format!("scenarios/{first}/");
-    if names.is_empty() {
+    if names.is_empty() || is_named && !names.contains(first) {
         write(workspace, first)?;
         step(&place, InitDone::Wrote);
     } else {
         write_config(workspace)?;
-        step("scenarios/", InitDone::Kept("it has scenarios already"));
+        let place = if is_named { &place } else { "scenarios/" };
+        step(place, InitDone::Kept("it is there already"));
     }
     let has_versions = workspace.versions()?.is_some();
     let done = match (had_config, has_versions) {

@@ -87,6 +87,11 @@ impl Workspace {
         self.cassettes().join(scenario.as_str()).join(version.as_str())
     }
 
+    /// Returns the folder of the plans of a scenario that failed.
+    pub(crate) fn failures(&self, name: &ScenarioName) -> PathBuf {
+        self.root.join(OWN_FOLDER).join(FAILURES).join(name.as_str())
+    }
+
     /// Returns the file with the output of `claude --help` of a version.
     pub fn help(&self, version: &CliVersion) -> PathBuf {
         self.root.join(VERSIONS).join(version.as_str()).join("help.txt")
@@ -390,6 +395,7 @@ fn set_item(item: &mut Item, mut value: Value) {
 
 /// The folder of clitape's own files.
 const OWN_FOLDER: &str = ".clitape";
+const FAILURES: &str = "failures";
 
 /// A file that clitape stores in a workspace.
 #[derive(Debug, Clone, Copy)]
@@ -448,7 +454,7 @@ impl OwnFile<'_> {
     fn place(self) -> PathBuf {
         match self {
             Self::Failures(name, version) => {
-                Path::new("failures").join(name.as_str()).join(format!("{version}.json"))
+                Path::new(FAILURES).join(name.as_str()).join(format!("{version}.json"))
             }
             Self::Sweep => PathBuf::from("sweep.json"),
         }

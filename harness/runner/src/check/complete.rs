@@ -232,6 +232,8 @@ fn strays(workspace: &Workspace) -> io::Result<Vec<Finding>> {
 fn orphaned_cassettes(workspace: &Workspace) -> io::Result<Vec<Finding>> {
     let names = workspace.names()?;
     let mut orphans = workspace.recorded_names()?;
+    let unrecorded: Vec<&ScenarioName> =
+        names.iter().filter(|name| !orphans.contains(name)).collect();
     orphans.retain(|name| !names.contains(name));
     let program = workspace.program();
     let finding = |name: ScenarioName| {
@@ -239,11 +241,15 @@ fn orphaned_cassettes(workspace: &Workspace) -> io::Result<Vec<Finding>> {
             FindingKind::CassetteOrphan,
             &format!("cassettes/{name}"),
             format!(
-                "there is no scenario `{name}`, so nothing holds these recordings; write one, or remove the folder"
+                "there is no scenario `{name}`, so nothing holds these recordings; write one, remove the folder, or run \
+                 `{program} rename {name} NEW` if the scenario has another name now"
             ),
             format!("{program} test"),
         )
-        .with_fix(format!("{program} new {name}"))
+        .with_fix(match &unrecorded[..] {
+            [new] => format!("{program} rename {name} {new}"),
+            _ => format!("{program} new {name}"),
+        })
     };
     Ok(orphans.into_iter().map(finding).collect())
 }
