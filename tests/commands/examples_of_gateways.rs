@@ -81,7 +81,7 @@ const RUNS: [Run; 44] = [
     bug("status-left", K::RunningLeft),
     Run { cassette: "secrets/2.1.330", ..bug("open-draft", K::SecretShown) },
     bug("one-input", K::ArgumentOfAnother),
-    Run { play: "recorded", ..bug("first-delta", K::ArgumentsEmpty) },
+    bug("first-delta", K::ArgumentsEmpty),
     Run { cassette: "long-answer/2.1.329", play: "recorded", ..bug("collapsed", K::BlanksLost) },
     right("telegram.py", "three-tools/2.1.329", "canonical"),
     right("telegram.py", "plain-text/2.1.329", "recorded"),

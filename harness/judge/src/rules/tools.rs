@@ -304,23 +304,25 @@ pub(crate) fn argument_of_another(case: Case<'_>) -> Option<Broken<'_>> {
 }
 
 /// Finds a tool of which a message has a line for each call, all with the argument that only one call has. Nothing is
-/// said where the chat ever shows the argument of another call.
+/// said where a line ever has the argument of another call.
 fn argument_of_all(case: Case<'_>, tools: &[&ToolFacts], version: &SeenMessage) -> Option<String> {
-    let lines: Vec<&str> = version.plain_text().lines().filter(|line| has_sign(line)).collect();
     tools.iter().find_map(|tool| {
         let (name, argument) = (own_name(tool), known_argument(tool)?);
         let is_of_name = |other: &&&ToolFacts| own_name(other) == name;
         let calls: Vec<&ToolFacts> = tools.iter().filter(is_of_name).copied().collect();
-        let is_named =
-            |line: &&&str| named_first(line, tools).is_some_and(|it| own_name(it) == name);
-        let named: Vec<&&str> = lines.iter().filter(is_named).collect();
+        let is_named = |line: &&str| {
+            has_sign(line) && named_first(line, tools).is_some_and(|it| own_name(it) == name)
+        };
+        let named: Vec<&str> = version.plain_text().lines().filter(is_named).collect();
         let is_one_for_all = calls.len() > 1
             && named.len() == calls.len()
             && calls.iter().filter(|call| has_text(call, &argument)).count() == 1
             && named.iter().all(|line| letters(line).contains(&argument));
         let mut others = calls.iter().filter_map(|call| known_argument(call));
         let is_shown = |other: &String| {
-            case.chat().ever_seen().any(|version| version.letters().contains(other.as_str()))
+            let mut lines =
+                case.chat().ever_seen().flat_map(|version| version.plain_text().lines());
+            lines.any(|line| is_named(&line) && letters(line).contains(other.as_str()))
         };
         let other = others.find(|other| *other != argument).filter(|_| is_one_for_all)?;
         (!is_shown(&other)).then(|| {
