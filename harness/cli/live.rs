@@ -157,7 +157,7 @@ impl BotApi for LiveState {
             if drawn.apply(&entry) {
                 let mut out = terminal::stdout();
                 // An error means that stdout can't be written to; the chat still gets its calls.
-                let _ = drawn.draw(out.styled(), entry.at);
+                let _ = drawn.draw(&mut out.screen(), entry.at);
             }
             Ok(sent)
         })

@@ -96,7 +96,7 @@ fn write(
     let judged = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, Vec::new());
     complain(&judged);
     if !judged.troubles().is_empty() || cases.len() < asked {
-        findings(&judged, Detail::default(), terminal::stdout().styled())?;
+        findings(&judged, Detail::default(), &mut terminal::stdout().screen())?;
         terminal::note("nothing was written, because a check has no result");
         return Ok(exit(&judged));
     }
@@ -135,7 +135,7 @@ fn write(
         |ProofCase { name, checks, .. }: ProofCase| ScenarioRun { name, pending: 0, checks };
     let scenarios = cases.into_iter().map(scenario).collect();
     let report = Report::new(env!("CARGO_PKG_VERSION"), scenarios, Vec::new());
-    findings(&report, Detail::default(), out.styled())?;
+    findings(&report, Detail::default(), &mut out.screen())?;
     Ok(if report.holds() { ExitStatus::Ok } else { ExitStatus::Findings })
 }
 

@@ -410,7 +410,7 @@ impl EntryPrinter {
             EntryForm::Line => write_entry(out.styled(), entry)?,
             EntryForm::Chat(chat) => {
                 if chat.apply(entry) {
-                    chat.draw(out.styled(), entry.at)?;
+                    chat.draw(&mut out.screen(), entry.at)?;
                 }
             }
         }

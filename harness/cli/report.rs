@@ -49,9 +49,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let mut out = open.people();
     open.begin(&mut out)?;
     if !quiet {
-        report::terminal(&report, open.detail(), out.styled())?;
+        report::terminal(&report, open.detail(), &mut out.screen())?;
     } else if !report.holds() {
-        findings(&report, open.detail(), out.styled())?;
+        findings(&report, open.detail(), &mut out.screen())?;
         summary(&report, out.styled())?;
     }
     open.finish(&report, &Pages::new(), &mut out)?;

@@ -244,7 +244,7 @@ fn list(
 fn show(out: &mut Terminal, item: &ReviewItem) -> anyhow::Result<()> {
     let change = item.change()?;
     out.line(format_args!("  {}", item.sentence_of(&change)?))?;
-    Ok(write_change(out.styled(), &change)?)
+    Ok(write_change(&mut out.screen(), &change)?)
 }
 
 /// Asks until an answer settles the golden, and shows what is asked for in between.
@@ -254,7 +254,7 @@ fn answered(out: &mut Terminal, item: &ReviewItem) -> anyhow::Result<ReviewAnswe
             (ReviewAnswer::Old, None) => out.line("  there is no old one")?,
             (ReviewAnswer::Old, Some(old)) => whole(out, old)?,
             (ReviewAnswer::New, _) => whole(out, &item.proposed())?,
-            (ReviewAnswer::Diff, _) => write_diff(out.styled(), &item.change()?.diff)?,
+            (ReviewAnswer::Diff, _) => write_diff(&mut out.screen(), &item.change()?.diff)?,
             (answer, _) => return Ok(answer),
         }
     }

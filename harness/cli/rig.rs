@@ -81,7 +81,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
             }
             RunEvent::Entries(_, entries) if !quiet => {
                 entries.iter().try_for_each(|entry| match draws {
-                    true if chat.apply(entry) => chat.draw(out.styled(), entry.at),
+                    true if chat.apply(entry) => chat.draw(&mut out.screen(), entry.at),
                     true => Ok(()),
                     false => write_entry(out.styled(), entry),
                 })
@@ -123,7 +123,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         out.line(format_args!("the gateway printed: {line}"))?;
     }
     let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, Vec::new());
-    findings(&report, Detail::default(), out.styled())?;
+    findings(&report, Detail::default(), &mut out.screen())?;
     if let Some(dir) = &args.html {
         make_folder(dir)?;
         let path = dir.join("index.html");

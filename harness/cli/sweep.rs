@@ -87,7 +87,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
             }
             SearchEvent::Failed(FailingSeed { finding, .. }) => {
                 progress.clear();
-                write_finding(out.styled(), finding)?;
+                write_finding(&mut out.screen(), finding)?;
             }
         }
         Ok(())

@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clitape_recording::text::{TerminalSafe, is_hidden, json, plain};
+use clitape_runner::report::Screen;
+use terminal_size::{Width, terminal_size_of};
 
 /// The style of the word `error:`.
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -157,6 +159,14 @@ impl<W: Write> Terminal<W> {
     /// Returns the filter for a writer of reports, which makes recorded text safe itself.
     pub(crate) fn styled(&mut self) -> &mut Filtered<W> {
         &mut self.out
+    }
+
+    /// Returns the same for a writer that draws for the width of the terminal, if standard output is one.
+    pub(crate) fn screen(&mut self) -> Screen<'_> {
+        let size = terminal_size_of(io::stdout());
+        let columns = size.map(|(Width(columns), _)| usize::from(columns));
+        // A terminal that does not know its size says 0.
+        Screen::new(&mut self.out, columns.filter(|columns| *columns > 0))
     }
 
     /// Writes all buffered text to the stream.

@@ -398,7 +398,7 @@ impl TrialPrinter {
         }
         let report = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, suite.workspace)
             .of_shard(selection.shard);
-        findings(&report, open.detail(), out.styled())?;
+        findings(&report, open.detail(), &mut out.screen())?;
         if !report.is_empty() && (!quiet || !report.holds()) {
             summary(&report, out.styled())?;
         }

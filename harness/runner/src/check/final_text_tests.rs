@@ -10,7 +10,7 @@ use super::sweep::tests::RUN;
 use crate::compare::last;
 use crate::replay::{Plan, Replay, replay};
 use crate::report::proof::last_seen;
-use crate::report::{TerminalChat, last_messages};
+use crate::report::{Screen, TerminalChat, last_messages};
 
 /// Replays [`RUN`] in a chat, with a message before its answer so that the answer comes as an edit, and with
 /// a fault at a call.
@@ -35,7 +35,7 @@ fn drawn(entries: &[Entry]) -> String {
     for entry in entries {
         chat.apply(entry);
     }
-    chat.draw(&mut out, 0).unwrap();
+    chat.draw(&mut Screen::new(&mut out, None), 0).unwrap();
     let shown = anstream::adapter::strip_bytes(&out).into_vec();
     let shown = String::from_utf8(shown).unwrap();
     let lines = shown.lines().filter_map(|line| line.strip_prefix("│ "));

@@ -15,6 +15,7 @@ use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::screen::Screen;
 use super::text::{BOLD, DIM};
 
 /// The mark on text and buttons of the person.
@@ -202,8 +203,9 @@ fn piece(word: &str, columns: usize) -> &str {
     }
 }
 
-/// The width of a message in columns.
+/// The most columns of a message, and those around it.
 const WIDTH: usize = 64;
+const AROUND: usize = 3;
 
 /// A chat that is drawn in a terminal, with the number of lines that it takes there.
 ///
@@ -226,21 +228,22 @@ impl TerminalChat {
     /// # Errors
     ///
     /// When `out` can't be written to.
-    pub fn draw(&mut self, out: &mut dyn Write, at: u64) -> io::Result<()> {
+    pub fn draw(&mut self, out: &mut Screen<'_>, at: u64) -> io::Result<()> {
+        let most = out.columns().map_or(WIDTH, |columns| WIDTH.min(columns - AROUND));
         if self.drawn > 0 {
             write!(out, "\u{1b}[{}A\u{1b}[J", self.drawn)?;
         }
         let mut lines = vec![format!("{DIM}{:>5}.{:03} s{DIM:#}", at / 1000, at % 1000)];
-        let border = "─".repeat(WIDTH + 1);
+        let border = "─".repeat(most + 1);
         for message in self.chat.messages() {
-            let text = wrap(&message.spans(ChatProfile::Telegram), WIDTH);
+            let text = wrap(&message.spans(ChatProfile::Telegram), most);
             let text =
                 text.iter().map(|line| (line.iter().map(terminal_run).collect(), columns(line)));
             let text: Vec<(String, usize)> = text.collect();
             if message.is_own() {
-                lines.push(format!("{DIM}{:─>1$}╮{DIM:#}", " You ─", WIDTH + 2));
+                lines.push(format!("{DIM}{:─>1$}╮{DIM:#}", " You ─", most + 2));
                 for (line, columns) in text {
-                    let before = " ".repeat((WIDTH + 1).saturating_sub(columns));
+                    let before = " ".repeat((most + 1).saturating_sub(columns));
                     lines.push(format!("{before}{} {DIM}│{DIM:#}", line.trim_end()));
                 }
                 lines.push(format!("{DIM}─{border}╯{DIM:#}"));
@@ -396,7 +399,7 @@ mod tests {
             if chat.apply(0, entry) == ChatChange::Text {
                 let mut terminal = TerminalChat { chat, drawn: 0 };
                 let mut out = Vec::new();
-                terminal.draw(&mut out, entry.at).unwrap();
+                terminal.draw(&mut Screen::new(&mut out, None), entry.at).unwrap();
                 shown.push(strip(&out));
                 chat = terminal.chat;
             }

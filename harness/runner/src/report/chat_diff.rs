@@ -1,5 +1,5 @@
 //! Draws the expected chat beside the actual one, from the first message that differs, with the changed words marked:
-//! in a terminal, as plain lines, and on a page.
+//! in a terminal, as plain lines, and on a page. In a narrow terminal one stands above the other.
 
 use std::io::{self, Write};
 
@@ -10,10 +10,16 @@ use clitape_recording::text::{changed_words, pad, plain, plural, width};
 use maud::{Markup, html};
 
 use super::chat::{StyledRun, columns, wrap};
-use super::text::{BAD, DIM, GOOD, STRONG_BAD, STRONG_GOOD};
+use super::screen::Screen;
+use super::text::{BAD, COOL, DIM, STRONG_BAD, STRONG_COOL};
 
-/// The width of a message in columns.
+/// The most columns of a message beside another, and of one alone.
 const WIDTH: usize = 48;
+const WIDTH_ALONE: usize = 64;
+/// The columns of the terminal from which two messages stand beside each other, and those around both, or around one.
+const WIDE: usize = 90;
+const AROUND_BOTH: usize = 9;
+const AROUND_ONE: usize = 4;
 /// The most rows that are shown before the first one that differs.
 const BEFORE: usize = 4;
 /// The most rows that are shown.
@@ -40,25 +46,86 @@ impl ChatRow {
     }
 }
 
-/// The names of the two sides of a chat.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SideNames(pub(super) &'static str, pub(super) &'static str);
+/// The two sides of a chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChatSides {
+    /// What is right, and what came in its place.
+    Finding,
+    /// A golden, and what is proposed to replace it: neither is wrong yet.
+    Proposal,
+}
 
-/// The sides of a finding.
-pub(super) const EXPECTED: SideNames = SideNames("expected", "came");
-/// The sides of a golden and the proposal to replace it.
-pub(super) const PROPOSED: SideNames = SideNames("old", "new");
+impl ChatSides {
+    fn names(self) -> [&'static str; 2] {
+        match self {
+            Self::Finding => ["expected", "came"],
+            Self::Proposal => ["old", "new"],
+        }
+    }
+
+    /// Returns the style of a side, and that of its changed words. Red is what is wrong, and nothing else.
+    fn styles(self) -> [(Style, Style); 2] {
+        let neutral = (COOL, STRONG_COOL);
+        match self {
+            Self::Finding => [neutral, (BAD, STRONG_BAD)],
+            Self::Proposal => [neutral, neutral],
+        }
+    }
+}
+
+/// The marks of the two sides.
+const MARKS: [char; 2] = ['-', '+'];
 
 /// Draws both sides in a terminal.
-pub(super) fn write_chat(out: &mut dyn Write, chat: &ChatDiff, names: SideNames) -> io::Result<()> {
+pub(super) fn write_chat(
+    out: &mut Screen<'_>,
+    chat: &ChatDiff,
+    sides: ChatSides,
+) -> io::Result<()> {
     let at = chat.at.map(|at| format!("   at {}.{:03} s", at / 1000, at % 1000));
-    let (old, new) = (pad(&format!("- {}", names.0), WIDTH + 2), format!("+ {}", names.1));
-    writeln!(
-        out,
-        "  {BAD}{old}{BAD:#}   {GOOD}{new}{GOOD:#}{DIM}{}{DIM:#}",
-        at.unwrap_or_default()
-    )?;
-    let rows = rows(chat);
+    let at = at.unwrap_or_default();
+    let (names, styles) = (sides.names(), sides.styles());
+    let named = |side: usize| format!("{} {}", MARKS[side], names[side]);
+    match out.columns() {
+        Some(columns) if columns < WIDE => {
+            let width = WIDTH_ALONE.min(columns - AROUND_ONE);
+            for (side, (style, strong)) in styles.into_iter().enumerate() {
+                let at = if side == 0 { at.as_str() } else { "" };
+                writeln!(out, "  {style}{}{style:#}{DIM}{at}{DIM:#}", named(side))?;
+                let rows = rows(chat, width).into_iter().map(|[old, new]| match side {
+                    0 => [old],
+                    _ => [new],
+                });
+                let rows: Vec<_> = rows.filter(|[row]| *row != ChatRow::Empty).collect();
+                write_rows(out, chat, &rows, |[row]| {
+                    cell(row, MARKS[side], (style, strong), width, false)
+                })?;
+            }
+        }
+        columns => {
+            let half = columns.map_or(WIDTH, |columns| (columns - AROUND_BOTH) / 2);
+            let width = WIDTH.min(half);
+            let [(left, _), (right, _)] = styles;
+            let old = pad(&named(0), width + 2);
+            let new = named(1);
+            writeln!(out, "  {left}{old}{left:#}   {right}{new}{right:#}{DIM}{at}{DIM:#}")?;
+            write_rows(out, chat, &rows(chat, width), |[old, new]| {
+                let old = cell(old, MARKS[0], styles[0], width, true);
+                let new = cell(new, MARKS[1], styles[1], width, false);
+                format!("{old}   {new}")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the rows from a few before the first one that differs.
+fn write_rows<const N: usize>(
+    out: &mut Screen<'_>,
+    chat: &ChatDiff,
+    rows: &[[ChatRow; N]],
+    drawn: impl Fn(&[ChatRow; N]) -> String,
+) -> io::Result<()> {
     let first = rows.iter().position(|row| row.iter().any(ChatRow::is_changed));
     let start = match first.unwrap_or_default().saturating_sub(BEFORE) {
         // The mark for rows that are left out would take a row itself.
@@ -72,10 +139,8 @@ pub(super) fn write_chat(out: &mut dyn Write, chat: &ChatDiff, names: SideNames)
         };
         writeln!(out, "  {DIM}⋮{above}{DIM:#}")?;
     }
-    for [old, new] in rows.iter().skip(start).take(ROWS) {
-        let left = cell(old, '-', (BAD, STRONG_BAD), Some(WIDTH));
-        let right = cell(new, '+', (GOOD, STRONG_GOOD), None);
-        writeln!(out, "  {left}   {right}")?;
+    for row in rows.iter().skip(start).take(ROWS) {
+        writeln!(out, "  {}", drawn(row))?;
     }
     if rows.len() > start + ROWS {
         writeln!(out, "  {DIM}⋮{DIM:#}")?;
@@ -83,16 +148,24 @@ pub(super) fn write_chat(out: &mut dyn Write, chat: &ChatDiff, names: SideNames)
     Ok(())
 }
 
-/// Returns one row of a side, padded to a width; `mark` is put before a line that differs.
-fn cell(row: &ChatRow, mark: char, styles: (Style, Style), columns: Option<usize>) -> String {
-    let fill = |used: usize| " ".repeat(columns.map_or(0, |most| (most + 2).saturating_sub(used)));
+/// Returns one row of a side for messages of these columns; `mark` is put before a line that differs.
+fn cell(
+    row: &ChatRow,
+    mark: char,
+    (style, strong): (Style, Style),
+    columns: usize,
+    is_padded: bool,
+) -> String {
+    let fill = |used: usize| match is_padded {
+        true => " ".repeat((columns + 2).saturating_sub(used)),
+        false => String::new(),
+    };
     match row {
         ChatRow::Empty => fill(0),
         ChatRow::End(corner) => {
-            format!("{DIM}{corner}{}{DIM:#}", "─".repeat(WIDTH + 1))
+            format!("{DIM}{corner}{}{DIM:#}", "─".repeat(columns + 1))
         }
         ChatRow::Line(runs) => {
-            let (style, strong) = styles;
             let edge = match row.is_changed() {
                 true => format!("{style}{mark}{style:#}"),
                 false => format!("{DIM}│{DIM:#}"),
@@ -109,12 +182,12 @@ fn cell(row: &ChatRow, mark: char, styles: (Style, Style), columns: Option<usize
 }
 
 /// Returns the rows of both sides, message beside message.
-fn rows(chat: &ChatDiff) -> Vec<[ChatRow; 2]> {
+fn rows(chat: &ChatDiff, columns: usize) -> Vec<[ChatRow; 2]> {
     let mut rows = Vec::new();
     for number in 0..chat.expected.len().max(chat.got.len()) {
         let [old, new] = message(chat, number).map(|spans| {
             let Some(spans) = spans else { return Vec::new() };
-            let lines = wrap(&spans, WIDTH).into_iter().map(trimmed).map(ChatRow::Line);
+            let lines = wrap(&spans, columns).into_iter().map(trimmed).map(ChatRow::Line);
             let ends = |corner| std::iter::once(ChatRow::End(corner));
             ends('╭').chain(lines).chain(ends('╰')).collect::<Vec<_>>()
         });
@@ -181,7 +254,8 @@ pub(super) fn chat_lines(chat: &ChatDiff) -> Vec<String> {
 }
 
 /// Returns both sides for a page, drawn as the page of a comparison draws them.
-pub(super) fn chat_markup(chat: &ChatDiff, names: SideNames) -> Markup {
+pub(super) fn chat_markup(chat: &ChatDiff, sides: ChatSides) -> Markup {
+    let [old, new] = sides.names();
     let messages = (0..chat.expected.len().max(chat.got.len())).map(|number| message(chat, number));
     let messages: Vec<_> = messages.collect();
     let mark = |span: &Span, is_old: bool| {
@@ -193,7 +267,7 @@ pub(super) fn chat_markup(chat: &ChatDiff, names: SideNames) -> Markup {
     };
     html! {
         div.chats {
-            @for (side, (class, name)) in [("a", names.0), ("b", names.1)].into_iter().enumerate() {
+            @for (side, (class, name)) in [("a", old), ("b", new)].into_iter().enumerate() {
                 div.phone.(class) {
                     span.tag { (name) }
                     div.chat {

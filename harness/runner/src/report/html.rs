@@ -8,10 +8,11 @@ use clitape_judge::{ChatDiff, GoldenChange};
 use clitape_recording::text::plural;
 use maud::{Markup, html};
 
-use super::chat_diff::{PROPOSED, chat_markup, write_chat};
+use super::chat_diff::{ChatSides, chat_markup, write_chat};
 use super::groups::{FindingGroup, counted, groups};
 use super::model::{CheckRun, Report, ScenarioRun, Tally};
 use super::page::{PageFrame, STYLE, badge, difference, found};
+use super::screen::Screen;
 use super::terminal::write_diff;
 use super::text::{DIM, ran, verdict};
 
@@ -188,11 +189,11 @@ fn chats(change: &GoldenChange) -> impl Iterator<Item = (&'static str, &ChatDiff
 /// # Errors
 ///
 /// When `out` can't be written to.
-pub fn write_change(out: &mut dyn Write, change: &GoldenChange) -> io::Result<()> {
+pub fn write_change(out: &mut Screen<'_>, change: &GoldenChange) -> io::Result<()> {
     let mut has_chat = false;
     for (what, chat) in chats(change) {
         writeln!(out, "  {DIM}{what}{DIM:#}")?;
-        write_chat(out, chat, PROPOSED)?;
+        write_chat(out, chat, ChatSides::Proposal)?;
         has_chat = true;
     }
     if has_chat { Ok(()) } else { write_diff(out, &change.diff) }
@@ -222,7 +223,7 @@ fn reviewed_section(golden: &ReviewedGolden) -> Markup {
             p.finding { (sentence) } "\n"
             @for (what, chat) in chats(change) {
                 p.note { (what) } "\n"
-                (chat_markup(chat, PROPOSED))
+                (chat_markup(chat, ChatSides::Proposal))
             }
             @if !change.diff.is_empty() {
                 details open[!has_chat] {

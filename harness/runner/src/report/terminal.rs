@@ -1,20 +1,22 @@
 //! Writes a test run to the terminal: a line for each scenario, then every finding, then the summary, and what was at
 //! stake (`clitape test --marks`). A trace is a timeline: one line for each entry, with the time first.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::time::Duration;
 
 use anstyle::Style;
 use clitape_judge::{ContextMoment, DiffLine, DiffSide, Finding, FindingCommand};
-use clitape_recording::text::{pad, plain, plural};
+use clitape_recording::text::{Keep, pad, plain, plural, truncate, width};
 use clitape_recording::trace::{Entry, Lane};
 
-use super::chat_diff::{EXPECTED, write_chat};
+use super::chat_diff::{ChatSides, write_chat};
 use super::groups::{Detail, FindingGroup, counted, groups};
 use super::model::{CheckRun, Report, ScenarioRun, Tally};
+use super::screen::Screen;
 use super::text::{
     self, BAD, BOLD, COOL, ContextRow, DIFF_LINES, DIM, GOOD, INPUT, ODD, OUTPUT, STRONG_BAD,
-    STRONG_GOOD, WARM, change_text, clip, commands, mends, ran, rows, verdict,
+    STRONG_COOL, WARM, change_text, clip, commands, mends, ran, rows, verdict,
 };
 use crate::check::{Mark, Marks};
 use crate::replay::ReplaySummary;
@@ -68,72 +70,68 @@ fn lacks_chat(run: &ScenarioRun) -> bool {
 /// # Errors
 ///
 /// When `out` can't be written to.
-pub fn write_finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
-    let Finding { id, place, sentence, context, diff, .. } = finding;
-    writeln!(out, "\n{BAD}{id}{BAD:#} {BOLD}{place}{BOLD:#}\n  {sentence}")?;
-    if let Some(change) = change_text(finding) {
-        writeln!(out, "  {change}")?;
-    }
+pub fn write_finding(out: &mut Screen<'_>, finding: &Finding) -> io::Result<()> {
+    let Finding { id, place, context, diff, .. } = finding;
+    writeln!(out, "\n{BAD}{id}{BAD:#} {BOLD}{place}{BOLD:#}")?;
+    sentences(out, finding)?;
     lane(out, context, diff)?;
     for (label, command) in commands(finding) {
-        labelled(out, &label, command)?;
+        out.command(&label, command)?;
     }
     Ok(())
 }
 
-fn command(out: &mut dyn Write, does: &'static str, command: &FindingCommand) -> io::Result<()> {
-    labelled(out, &text::labelled(does, command), command.as_str())
+/// Writes the sentence of a finding, and what kind of change it is.
+fn sentences(out: &mut Screen<'_>, finding: &Finding) -> io::Result<()> {
+    out.sentence(&finding.sentence)?;
+    change_text(finding).map_or(Ok(()), |change| out.sentence(&change))
 }
 
-fn labelled(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
-    writeln!(out, "  {DIM}{label}:{DIM:#} {text}")
+fn command(out: &mut Screen<'_>, does: &'static str, command: &FindingCommand) -> io::Result<()> {
+    out.command(&text::labelled(does, command), command.as_str())
 }
 
 /// Writes the input beside the output, and the diff of the lane.
-fn lane(out: &mut dyn Write, context: &[ContextMoment], diff: &[DiffLine]) -> io::Result<()> {
+fn lane(out: &mut Screen<'_>, context: &[ContextMoment], diff: &[DiffLine]) -> io::Result<()> {
     lanes(out, context)?;
     if !diff.is_empty() {
-        writeln!(out, "  {BAD}- expected{BAD:#}   {GOOD}+ came{GOOD:#}")?;
+        writeln!(out, "  {COOL}- expected{COOL:#}   {BAD}+ came{BAD:#}")?;
     }
     diff_lines(out, diff, DIFF_LINES)
 }
 
 /// Writes the findings of one cause: the chat if a golden of a chat differs, or else the lane; the other places; and
 /// the commands.
-fn write_group(out: &mut dyn Write, group: &FindingGroup<'_>, detail: Detail) -> io::Result<()> {
+fn write_group(out: &mut Screen<'_>, group: &FindingGroup<'_>, detail: Detail) -> io::Result<()> {
     let head = group.head();
-    let Finding { id, place, sentence, context, chat, diff, .. } = head;
+    let Finding { id, place, context, chat, diff, .. } = head;
     write!(out, "\n{BAD}{id}{BAD:#} {BOLD}{place}{BOLD:#}")?;
     if let others @ 1.. = group.others() {
         write!(out, " {DIM}and {}{DIM:#}", plural(others, "more finding"))?;
     }
-    writeln!(out, "\n  {sentence}")?;
-    if let Some(change) = change_text(head) {
-        writeln!(out, "  {change}")?;
-    }
+    writeln!(out)?;
+    sentences(out, head)?;
     match chat {
-        Some(chat) => write_chat(out, chat, EXPECTED)?,
+        Some(chat) => write_chat(out, chat, ChatSides::Finding)?,
         None if detail == Detail::Chat || group.others() == 0 => lane(out, context, diff)?,
         None => {}
     }
     if let Some(also) = group.also_in() {
-        labelled(out, "also in", &also)?;
+        out.labelled("also in", &also)?;
     }
     let has_more = group.others() > 0 || chat.is_some();
     if has_more && detail == Detail::Lanes {
         for part in group.lanes() {
-            let Finding { sentence, reproduce, context, diff, .. } = part.finding;
-            writeln!(out, "\n  {BOLD}{}{BOLD:#}\n  {sentence}", part.name)?;
-            if let Some(change) = change_text(part.finding) {
-                writeln!(out, "  {change}")?;
-            }
+            let Finding { reproduce, context, diff, .. } = part.finding;
+            writeln!(out, "\n  {BOLD}{}{BOLD:#}", part.name)?;
+            sentences(out, part.finding)?;
             lane(out, context, diff)?;
             command(out, "reproduce", reproduce)?;
         }
         writeln!(out)?;
     } else {
         if has_more && let Some(command) = group.lanes_command() {
-            labelled(out, "every lane", &command)?;
+            out.command("every lane", &command)?;
         }
         command(out, "reproduce", &head.reproduce)?;
     }
@@ -143,13 +141,18 @@ fn write_group(out: &mut dyn Write, group: &FindingGroup<'_>, detail: Detail) ->
     }
 }
 
+/// The columns of the time and of what stands between the lanes.
+const BETWEEN: usize = 16;
+
 /// Writes the input beside the output.
-fn lanes(out: &mut dyn Write, context: &[ContextMoment]) -> io::Result<()> {
+fn lanes(out: &mut Screen<'_>, context: &[ContextMoment]) -> io::Result<()> {
+    let half = out.columns().map(|columns| (columns - BETWEEN) / 2);
+    let [left, right] = [INPUT, OUTPUT].map(|most| half.map_or(most, |half| half.min(most)));
     if !context.is_empty() {
-        writeln!(out, "  {DIM}{:>9}  {:<INPUT$}   what was seen{DIM:#}", "", "what came in")?;
+        writeln!(out, "  {DIM}{:>9}  {:<left$}   what was seen{DIM:#}", "", "what came in")?;
     }
     for ContextRow { time, input, output } in rows(context) {
-        let (input, output) = (pad(&clip(input, INPUT), INPUT), clip(output, OUTPUT));
+        let (input, output) = (pad(&clip(input, left), left), clip(output, right));
         write!(out, "  {DIM}{time:>9}{DIM:#}  {COOL}{input}{COOL:#} {DIM}│{DIM:#}")?;
         match output.as_ref() {
             "" => writeln!(out)?,
@@ -164,11 +167,11 @@ fn lanes(out: &mut dyn Write, context: &[ContextMoment]) -> io::Result<()> {
 /// # Errors
 ///
 /// When `out` can't be written to.
-pub fn write_diff(out: &mut dyn Write, diff: &[DiffLine]) -> io::Result<()> {
+pub fn write_diff(out: &mut Screen<'_>, diff: &[DiffLine]) -> io::Result<()> {
     diff_lines(out, diff, REVIEW_LINES)
 }
 
-fn diff_lines(out: &mut dyn Write, diff: &[DiffLine], most: usize) -> io::Result<()> {
+fn diff_lines(out: &mut Screen<'_>, diff: &[DiffLine], most: usize) -> io::Result<()> {
     for line in diff.iter().take(most) {
         diff_line(out, line)?;
     }
@@ -178,20 +181,55 @@ fn diff_lines(out: &mut dyn Write, diff: &[DiffLine], most: usize) -> io::Result
     Ok(())
 }
 
-fn diff_line(out: &mut dyn Write, line: &DiffLine) -> io::Result<()> {
+fn diff_line(out: &mut Screen<'_>, line: &DiffLine) -> io::Result<()> {
     let number = |n: Option<usize>| n.map(|n| n.to_string()).unwrap_or_default();
     let (old, new, mark) = (number(line.old), number(line.new), line.side.mark());
+    // What was expected is neutral, and what came instead is wrong.
     let (style, strong) = match line.side {
         DiffSide::Both | DiffSide::Gap => (DIM, DIM),
-        DiffSide::Expected => (BAD, STRONG_BAD),
-        DiffSide::Got => (GOOD, STRONG_GOOD),
+        DiffSide::Expected => (COOL, STRONG_COOL),
+        DiffSide::Got => (BAD, STRONG_BAD),
     };
     write!(out, "  {DIM}{old:>4} {new:>4} │{DIM:#} {style}{mark} {style:#}")?;
-    for (changed, text) in &line.parts {
-        let style = if *changed { strong } else { style };
-        write!(out, "{style}{}{style:#}", plain(text))?;
+    let most = out.columns().map(|columns| columns - BEFORE_LINE);
+    for (changed, text) in excerpt(&line.parts, most) {
+        let style = if changed { strong } else { style };
+        write!(out, "{style}{}{style:#}", plain(&text))?;
     }
     writeln!(out)
+}
+
+/// The columns before the text of a line.
+const BEFORE_LINE: usize = 16;
+/// The columns of an equal part of a line that are left beside a difference.
+const BESIDE: usize = 16;
+
+/// Returns the parts of a line with at most `most` columns: what is equal is cut to what stands beside a difference, and
+/// then the end is cut.
+fn excerpt(parts: &[(bool, String)], most: Option<usize>) -> Vec<(bool, Cow<'_, str>)> {
+    let whole: usize = parts.iter().map(|(_, text)| width(text)).sum();
+    let Some(most) = most.filter(|most| whole > *most) else {
+        return parts.iter().map(|(changed, text)| (*changed, Cow::from(text))).collect();
+    };
+    let last = parts.len().saturating_sub(1);
+    let cut = |(number, (changed, text)): (usize, &(bool, String))| {
+        let keep = match (changed, number) {
+            (false, 0) if last > 0 => Keep::End,
+            (false, _) if number < last => Keep::Ends,
+            _ => return (*changed, text.clone()),
+        };
+        (
+            false,
+            truncate(text, if keep == Keep::Ends { 2 * BESIDE } else { BESIDE }, keep).into_owned(),
+        )
+    };
+    let mut left = most;
+    let parts = parts.iter().enumerate().map(cut).map(|(changed, text)| {
+        let shown = clip(&text, left).into_owned();
+        left -= width(&shown).min(left);
+        (changed, Cow::from(shown))
+    });
+    parts.collect()
 }
 
 /// Writes a whole report: a line for each scenario, then the output of [`findings`], then the summary.
@@ -199,7 +237,7 @@ fn diff_line(out: &mut dyn Write, line: &DiffLine) -> io::Result<()> {
 /// # Errors
 ///
 /// When `out` can't be written to.
-pub fn terminal(report: &Report, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
+pub fn terminal(report: &Report, detail: Detail, out: &mut Screen<'_>) -> io::Result<()> {
     for run in &report.scenarios {
         scenario_line(out, run)?;
     }
@@ -212,7 +250,7 @@ pub fn terminal(report: &Report, detail: Detail, out: &mut dyn Write) -> io::Res
 /// # Errors
 ///
 /// When `out` can't be written to.
-pub fn findings(report: &Report, detail: Detail, out: &mut dyn Write) -> io::Result<()> {
+pub fn findings(report: &Report, detail: Detail, out: &mut Screen<'_>) -> io::Result<()> {
     groups(report).iter().try_for_each(|group| write_group(out, group, detail))
 }
 
@@ -353,7 +391,7 @@ mod tests {
         let finding = Finding::new(kind, "x 1.0 bus", "it differs".into(), "clitape".into());
         let finding = finding.with_difference(None, align_texts("a\nb\n", "a\nc\n"));
         let mut out = Vec::new();
-        write_finding(&mut out, &finding).unwrap();
+        write_finding(&mut Screen::new(&mut out, None), &finding).unwrap();
         let expect = "\nGD001 golden-differs x 1.0 bus\n  it differs\n  - expected   + came\n\
                       \x20    1    1 │   a\n\x20    2      │ - b\n\x20         2 │ + c\n\
                       \x20 reproduce: clitape\n";

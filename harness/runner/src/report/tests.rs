@@ -1,8 +1,9 @@
 use std::io::Write;
 use std::path::Path;
 
-use clitape_judge::{Change, Class, ContextMoment, Finding, FindingKind, align_texts};
+use clitape_judge::{Change, ChatDiff, Class, ContextMoment, Finding, FindingKind, align_texts};
 use clitape_recording::cassette::CassetteError;
+use clitape_recording::text::width;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 
 use super::*;
@@ -77,7 +78,7 @@ fn written_of(report: &Report, writer: Writer) -> String {
 }
 
 fn whole_terminal(report: &Report, out: &mut dyn std::io::Write) -> std::io::Result<()> {
-    terminal(report, Detail::Chat, out)
+    terminal(report, Detail::Chat, &mut Screen::new(out, None))
 }
 
 fn whole_markdown(report: &Report, out: &mut dyn std::io::Write) -> std::io::Result<()> {
@@ -277,5 +278,49 @@ fn what_is_no_report_is_told() {
     ] {
         let error = read("r.json", text.as_bytes()).unwrap_err().to_string();
         assert!(error.starts_with(sentence), "{error}");
+    }
+}
+
+/// A report fits each of these terminals, and in the narrow ones the two chats stand one above the other.
+#[test]
+fn findings_fit_the_terminal() {
+    let message = |what: &str| {
+        let text = format!(
+            "The server listens on port {what}, the client asks for port 8081, and the log names neither of them."
+        );
+        vec![vec!["📖 Read: server.conf".to_owned(), String::new(), text]]
+    };
+    let chat =
+        ChatDiff { at: Some(1_234), above: 2, expected: message("8080"), got: message("80") };
+    let long = "a value that both sides have, ".repeat(8);
+    let text = |what: &str| format!("{long}{what}{long}\n");
+    let of_chat = Finding::new(
+        FindingKind::GoldenDiffers,
+        "ports 2.1.329 telegram-partial",
+        "turn 1, +1,234 ms: expected the port 8080 in the answer, got the port 80, which nothing in the recording says"
+            .into(),
+        "clitape replay ports/2.1.329 --channel telegram --mode partial --pace 200 --json --plan '{\"format\": 1}'",
+    )
+    .with_fix("clitape test ports --update && clitape review ports/telegram-partial")
+    .with_chat(Some(chat));
+    let moment = ContextMoment { at: 7_000, input: vec![long.clone()], output: vec![long.clone()] };
+    let of_lane = Finding::new(
+        FindingKind::GoldenDiffers,
+        "ports 2.1.329 bus",
+        "it differs".into(),
+        "clitape",
+    )
+    .with_difference(None, align_texts(&text("8080"), &text("80")))
+    .with_context(vec![moment]);
+    let checks = [of_chat, of_lane].map(|found| CheckRun::of("1.0::bus", vec![found]));
+    let report = Report::new("0.1.0", vec![run("ports", checks.into())], Vec::new());
+    for columns in [60, 80, 100, 160] {
+        let mut out = Vec::new();
+        findings(&report, Detail::Chat, &mut Screen::new(&mut out, Some(columns))).unwrap();
+        let shown = strip(&out);
+        for line in shown.lines() {
+            assert!(width(line) <= columns, "{columns}: {line}");
+        }
+        insta::assert_snapshot!(format!("terminal_{columns}"), shown);
     }
 }

@@ -19,7 +19,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::report::chat::{PersonAct, STOP, act};
-use crate::report::chat_diff::{EXPECTED, chat_markup};
+use crate::report::chat_diff::{ChatSides, chat_markup};
 use crate::report::groups::nearest;
 use crate::report::model::Tally;
 use crate::report::text::{ContextRow, change_text, commands, rows, verdict};
@@ -403,7 +403,7 @@ pub(crate) fn found(finding: &Finding) -> Markup {
     html! {
         p.finding { b { (display(id)) } " " (place) ": " (sentence) } "\n"
         @if let Some(change) = change_text(finding) { p.note { (change) } "\n" }
-        @if let Some(chat) = chat { (chat_markup(chat, EXPECTED)) }
+        @if let Some(chat) = chat { (chat_markup(chat, ChatSides::Finding)) }
         // If there is a chat, the lane is folded.
         @if chat.is_none() { (found_lane(context, diff)) }
         @else if !context.is_empty() || !diff.is_empty() {
