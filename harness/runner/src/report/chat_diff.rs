@@ -266,7 +266,7 @@ pub(super) fn chat_markup(chat: &ChatDiff, sides: ChatSides) -> Markup {
         }
     };
     html! {
-        div.chats {
+        div.chats.wrong[sides == ChatSides::Finding] {
             @for (side, (class, name)) in [("a", old), ("b", new)].into_iter().enumerate() {
                 div.phone.(class) {
                     span.tag { (name) }

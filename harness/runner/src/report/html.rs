@@ -228,7 +228,7 @@ fn reviewed_section(golden: &ReviewedGolden) -> Markup {
             @if !change.diff.is_empty() {
                 details open[!has_chat] {
                     summary { "The entries that differ" }
-                    (difference(&change.diff))
+                    (difference(&change.diff, false))
                 }
                 "\n"
             }

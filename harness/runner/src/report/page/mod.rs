@@ -71,6 +71,8 @@ pub fn page(cases: &[ProofCase]) -> String {
     let data = PageData { runs: runs.map(|(run, profile)| data(run, profile)).collect() };
     let names: Vec<&str> = cases.iter().map(|case| case.title.as_str()).collect();
     let findings: usize = cases.iter().map(|case| case.findings().count()).sum();
+    // What does not hold proves nothing.
+    let heading = if findings == 0 { "Proof" } else { "What failed" };
     // The index of each case's first run among all runs.
     let places = cases.iter().scan(0, |next, case| {
         let place = *next;
@@ -79,7 +81,7 @@ pub fn page(cases: &[ProofCase]) -> String {
     });
     let body = html! {
         header {
-            h1 { "Proof " (badge(findings == 0, &verdict(&Tally::of_findings(findings)))) }
+            h1 { (heading) " " (badge(findings == 0, &verdict(&Tally::of_findings(findings)))) }
             p {
                 "What the real CLI printed, what became of it, and what a person would have seen. "
                 span.js-only { "Arrows step, space plays, Home and End go to the ends." }
@@ -94,7 +96,7 @@ pub fn page(cases: &[ProofCase]) -> String {
         }
         "\n"
     };
-    let title = format!("Proof: {}", names.join(", "));
+    let title = format!("{heading}: {}", names.join(", "));
     let script = Some((ScriptData::new(&data), SCRIPT));
     PageFrame { title: &title, style: STYLE, body, script }.page()
 }
@@ -429,12 +431,12 @@ fn found_lane(context: &[ContextMoment], diff: &[DiffLine]) -> Markup {
                 }
             }
         }
-        @if !diff.is_empty() { (difference(diff)) "\n" }
+        @if !diff.is_empty() { (difference(diff, true)) "\n" }
     }
 }
 
-/// Returns an aligned diff.
-pub(crate) fn difference(lines: &[DiffLine]) -> Markup {
+/// Returns an aligned diff, in which what came is wrong, or only proposed.
+pub(crate) fn difference(lines: &[DiffLine], is_wrong: bool) -> Markup {
     let text = |line: &DiffLine| {
         html! {
             (line.side.mark()) " "
@@ -444,7 +446,7 @@ pub(crate) fn difference(lines: &[DiffLine]) -> Markup {
         }
     };
     html! {
-        pre.diff {
+        pre.diff.wrong[is_wrong] {
             @for line in lines {
                 @match line.side {
                     DiffSide::Both | DiffSide::Gap => { span { (text(line)) } }
