@@ -1,15 +1,18 @@
 //! `clitape review`: lists the goldens that wait for a review, and settles them one by one or all at once.
 
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clitape_judge::{DESCRIPTION, Golden, GoldenChange, body};
+use clitape_judge::{DESCRIPTION, DiffSide, Golden, GoldenChange, body};
 use clitape_recording::files;
 use clitape_recording::limits::ReplayLimits;
+use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{ChatProfile, Scenario, Workspace};
-use clitape_recording::text::{plain, plural};
+use clitape_recording::text::{plain, plural, width};
 use clitape_runner::check::ScenarioChecks;
 use clitape_runner::report::{ReviewedGolden, review_page, write_change, write_diff};
 use nix::sys::termios::{LocalFlags, SetArg, tcgetattr, tcsetattr};
@@ -141,16 +144,22 @@ fn settle_all(
         _ => None,
     };
     let mut settled = [0, 0, 0];
+    // The proposals that a person accepted together with an earlier one.
+    let mut with_it = HashSet::new();
     for (i, item) in items.iter().enumerate() {
         let shown = workspace.shown(&item.golden);
         let choice = match always {
+            _ if with_it.contains(&item.id) => ReviewChoice::Accept,
             Some(choice) => choice,
             None => {
                 out.line("")?;
                 out.line(format_args!("{} of {}: {shown}", i + 1, items.len()))?;
                 show(out, item)?;
                 match answered(out, item)? {
-                    ReviewAnswer::Accept => ReviewChoice::Accept,
+                    ReviewAnswer::Accept => {
+                        with_it.extend(ask_for_same(out, item, &items[i + 1..], &with_it)?);
+                        ReviewChoice::Accept
+                    }
                     ReviewAnswer::Reject => ReviewChoice::Reject,
                     ReviewAnswer::AcceptAll => *always.insert(ReviewChoice::Accept),
                     ReviewAnswer::Quit => *always.insert(ReviewChoice::Skip),
@@ -195,6 +204,7 @@ fn items(workspace: &Workspace) -> anyhow::Result<Vec<ReviewItem>> {
             items.push(ReviewItem::new(&scenario, path, state)?);
         }
     }
+    items.sort_by(|a, b| a.place.before(&b.place));
     Ok(items)
 }
 
@@ -260,13 +270,68 @@ fn answered(out: &mut Terminal, item: &ReviewItem) -> anyhow::Result<ReviewAnswe
     }
 }
 
-/// Prints all entries of a golden.
+/// Prints all entries of a golden, on a terminal a screen at a time.
 fn whole(out: &mut Terminal, path: &Path) -> anyhow::Result<()> {
-    for line in text(path)?.lines() {
-        out.line(format_args!("  {line}"))?;
+    let screen = terminal::size().filter(|_| io::stdin().is_terminal());
+    let mut used = 0;
+    for line in text(path)?.lines().map(|line| format!("  {line}")) {
+        if let Some((columns, rows)) = screen {
+            let needed = width(&line).div_ceil(columns.max(1)).max(1);
+            if used > 0 && used + needed >= rows {
+                out.ask("  any key for more, [q]uit? ")?;
+                let key = key()?;
+                out.line("")?;
+                if key.is_none_or(|key| key == "q") {
+                    break;
+                }
+                used = 0;
+            }
+            used += needed;
+        }
+        out.line(line)?;
     }
     Ok(())
 }
+
+/// Asks on a terminal whether the proposals with the same change as an accepted one are accepted with it, and returns
+/// their ids if so.
+fn ask_for_same(
+    out: &mut Terminal,
+    accepted: &ReviewItem,
+    others: &[ReviewItem],
+    known: &HashSet<String>,
+) -> anyhow::Result<Vec<String>> {
+    if !io::stdin().is_terminal() {
+        return Ok(Vec::new());
+    }
+    let changed = accepted.changed()?;
+    let mut same = Vec::new();
+    for other in others.iter().filter(|other| !known.contains(&other.id)) {
+        if other.scenario() == accepted.scenario() && is_same(&other.changed()?, &changed) {
+            same.push(other.id.clone());
+        }
+    }
+    if same.is_empty() {
+        return Ok(same);
+    }
+    let count = plural(same.len(), "other version or lane");
+    out.line(format_args!("  the same change is in {count}: {}", same.join(", ")))?;
+    out.ask("  accept them with it: [y]es, any other key for no? ")?;
+    let answer = key()?.unwrap_or_default();
+    out.line(&answer)?;
+    Ok(if answer == "y" { same } else { Vec::new() })
+}
+
+/// Returns whether a proposal changes nothing that an accepted one does not change too; a lane may have a part of a text.
+fn is_same(changed: &ChangedParts, accepted: &ChangedParts) -> bool {
+    let has = |(side, part): &(bool, String)| {
+        accepted.iter().any(|(other, whole)| side == other && whole.contains(part.as_str()))
+    };
+    !changed.is_empty() && changed.iter().all(has)
+}
+
+/// The parts of a golden that differ, each with whether it is proposed.
+type ChangedParts = BTreeSet<(bool, String)>;
 
 fn settle(choice: ReviewChoice, item: &ReviewItem, reason: Option<&str>) -> io::Result<()> {
     let proposed = item.proposed();
@@ -338,7 +403,31 @@ struct ReviewItem {
     old: Option<PathBuf>,
     /// The profile of the chat, if the golden shows one.
     profile: ChatProfile,
+    place: ReviewPlace,
 }
+
+/// The place in a review: by scenario, what a person sees before what only programs read, and the newest version first.
+struct ReviewPlace {
+    scenario: String,
+    lane: usize,
+    version: Option<CliVersion>,
+    view: String,
+}
+
+impl ReviewPlace {
+    /// Returns whether it comes before another one. A golden without a version is that of the oldest one.
+    fn before(&self, other: &Self) -> Ordering {
+        let versions = match (&self.version, &other.version) {
+            (Some(own), Some(other)) => other.by_number(own),
+            (own, other) => other.is_some().cmp(&own.is_some()),
+        };
+        let lanes = self.scenario.cmp(&other.scenario).then(self.lane.cmp(&other.lane));
+        lanes.then(versions).then_with(|| self.view.cmp(&other.view))
+    }
+}
+
+/// The beginnings of the views, in the order of a review; those of others' gateways come first.
+const LANES: [&str; 5] = ["telegram", "acp", "sse", "bus", "lifecycle"];
 
 impl ReviewItem {
     #[allow(clippy::expect_used, reason = "the state is impossible")]
@@ -346,16 +435,48 @@ impl ReviewItem {
         let view = golden.file_stem().expect("a golden has a name").to_string_lossy();
         let folder = golden.parent().and_then(Path::file_name).expect("a golden has a folder");
         // The goldens of a subject are in a folder with its name.
-        let id = match folder.to_string_lossy() {
-            folder if folder == "golden" => format!("{}/{view}", scenario.name),
-            subject => format!("{}/{subject}/{view}", scenario.name),
+        let (id, lane) = match folder.to_string_lossy() {
+            folder if folder == "golden" => {
+                let lane = LANES.iter().position(|lane| view.starts_with(lane));
+                (format!("{}/{view}", scenario.name), lane.map_or(LANES.len(), |lane| lane + 1))
+            }
+            subject => (format!("{}/{subject}/{view}", scenario.name), 0),
+        };
+        let version = view.split_once('.').and_then(|(_, version)| version.parse().ok());
+        let place = ReviewPlace {
+            scenario: scenario.name.to_string(),
+            lane,
+            version,
+            view: view.to_string(),
         };
         let old = match state {
             GoldenState::New => Golden::before(scenario, &golden)?,
             _ => Some(golden.clone()),
         };
         let profile = Golden::profile(scenario, &golden);
-        Ok(Self { id, golden, state, old, profile })
+        Ok(Self { id, golden, state, old, profile, place })
+    }
+
+    fn scenario(&self) -> &str {
+        &self.place.scenario
+    }
+
+    /// Returns the parts that differ from the golden that was valid so far; none for a new one.
+    fn changed(&self) -> anyhow::Result<ChangedParts> {
+        if self.old.is_none() {
+            return Ok(ChangedParts::new());
+        }
+        let change = self.change()?;
+        let lines = change.diff.iter().filter_map(|line| match line.side {
+            DiffSide::Expected => Some((false, &line.parts)),
+            DiffSide::Got => Some((true, &line.parts)),
+            DiffSide::Both | DiffSide::Gap => None,
+        });
+        let parts = lines.flat_map(|(is_new, parts)| {
+            let changed = parts.iter().filter(|(is_changed, _)| *is_changed);
+            changed.map(move |(_, text)| (is_new, text.trim().to_owned()))
+        });
+        Ok(parts.filter(|(_, text)| text.contains(char::is_alphanumeric)).collect())
     }
 
     fn proposed(&self) -> PathBuf {

@@ -14,7 +14,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clitape_recording::text::{TerminalSafe, is_hidden, json, plain};
 use clitape_runner::report::Screen;
-use terminal_size::{Width, terminal_size_of};
+use terminal_size::{Height, Width, terminal_size_of};
 
 /// The style of the word `error:`.
 const RED: Style = AnsiColor::Red.on_default().bold();
@@ -46,6 +46,12 @@ pub(crate) fn rewritable() -> Filtered<Box<dyn Write>> {
 /// Returns whether standard error is a terminal on which a line can be rewritten.
 pub(crate) fn can_rewrite() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|term| term != "dumb")
+}
+
+/// Returns the columns and the rows of the terminal of standard output; `None` if it is none, or does not know them.
+pub(crate) fn size() -> Option<(usize, usize)> {
+    let (Width(columns), Height(rows)) = terminal_size_of(io::stdout())?;
+    (columns > 0 && rows > 0).then_some((columns.into(), rows.into()))
 }
 
 /// Sets when colours are printed: always, never, or (`None`) on a terminal.
@@ -163,10 +169,7 @@ impl<W: Write> Terminal<W> {
 
     /// Returns the same for a writer that draws for the width of the terminal, if standard output is one.
     pub(crate) fn screen(&mut self) -> Screen<'_> {
-        let size = terminal_size_of(io::stdout());
-        let columns = size.map(|(Width(columns), _)| usize::from(columns));
-        // A terminal that does not know its size says 0.
-        Screen::new(&mut self.out, columns.filter(|columns| *columns > 0))
+        Screen::new(&mut self.out, size().map(|(columns, _)| columns))
     }
 
     /// Writes all buffered text to the stream.

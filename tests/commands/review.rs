@@ -110,7 +110,8 @@ fn one_key_settles_a_golden_on_a_terminal() {
     // An arrow key is not taken for a letter, and `?` explains the keys.
     let out = typed(dir, &[], "\u{1b}[Aq");
     assert!(out.ends_with(&format!("0 accepted, 0 rejected, {all} skipped\n")), "{out}");
-    let out = typed(dir, &[], "?xarsq");
+    // What has the same change may be accepted with it; here it waits.
+    let out = typed(dir, &[], "?xanrsq");
     assert!(out.contains("A  accept it and all that follow\n"), "{out}");
     let skipped = all - 2;
     assert!(out.ends_with(&format!("1 accepted, 1 rejected, {skipped} skipped\n")), "{out}");
@@ -121,6 +122,28 @@ fn one_key_settles_a_golden_on_a_terminal() {
         fs::read_to_string(golden).unwrap().contains("description: \"the word was wrong\"")
     });
     assert_eq!(explained.count(), skipped - 1, "one reason for all");
+}
+
+#[test]
+fn the_chat_comes_first_and_the_same_change_is_accepted_with_it() {
+    let workspace = proposing("Now the other one", "Now an other one");
+    let dir = workspace.path();
+    let all = pending(dir);
+    let out = typed(dir, &[], "ay");
+    assert!(out.contains(&format!("1 of {all}: scenarios/three-tools/golden/telegram-")), "{out}");
+    assert!(out.contains("the same change is in "), "{out}");
+    // A further chat has no other change; a lane may have the word in other pieces, and is asked for.
+    let chats = |id: &&PathBuf| id.display().to_string().contains("telegram-");
+    let left = files(dir, ".snap.new");
+    assert!(left.len() < all - 1, "{out}");
+    assert_eq!(left.iter().filter(chats).count(), 0, "{out}");
+    // Another change is no part of it.
+    let golden = dir.join("scenarios/three-tools/golden/bus.snap");
+    let text = fs::read_to_string(&golden).unwrap();
+    fs::write(&golden, text.replacen("\"at\":0", "\"at\":7", 1)).unwrap();
+    check(dir, &["test", "--update"], 3, &[], &[]);
+    let out = typed(dir, &["three-tools/bus"], "q");
+    assert!(!out.contains("the same change"), "{out}");
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub enum NameError {
     Scenario(String),
     /// The text can't be the version of a CLI.
     #[error(
-        "`{}` can't be the version of a CLI; write up to {LONGEST} letters, digits, `.`, `-` and `+`, a digit first, such as `2.1.329`",
+        "`{}` can't be the version of a CLI; write numbers with dots between them, such as `2.1.329`, up to {LONGEST} characters with what follows a `-` or `+`",
         shown(.0)
     )]
     Version(String),
@@ -130,8 +130,11 @@ impl FromStr for CliVersion {
 
     fn from_str(version: &str) -> Result<Self, NameError> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || ".-+".contains(c);
+        let numbers = version.split(['-', '+']).next().unwrap_or_default();
+        let is_number = |part: &str| part.chars().all(|c| c.is_ascii_digit());
         let is_version = version.chars().all(allowed)
             && version.starts_with(|c: char| c.is_ascii_digit())
+            && numbers.split('.').all(is_number)
             && version.len() <= LONGEST
             && !version.contains("..")
             && !version.ends_with('.');
@@ -421,7 +424,18 @@ mod tests {
         let long = "1".repeat(LONGEST + 1);
         check::<CliVersion>(
             &["2.1.329", "1.0.0-beta.1+linux", "3"],
-            &["v2", "2..1", "2.1.", "2/1", "file:x", "2.1_3", "latest", "npm:2.1.329", &long],
+            &[
+                "v2",
+                "2..1",
+                "2.1.",
+                "2/1",
+                "file:x",
+                "2.1_3",
+                "2.1.33O",
+                "latest",
+                "npm:2.1.329",
+                &long,
+            ],
         );
         check::<CassetteFile>(
             &["stdout.jsonl", "stderr.2.txt", "history.99.jsonl", "raw-stdout", "raw-stdout.3"],

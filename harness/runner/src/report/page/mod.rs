@@ -558,7 +558,7 @@ mod tests {
 
     #[test]
     fn a_diff_is_text() {
-        let shown = difference(&align_texts("a\n<b>\n", "a\n<script>\n")).into_string();
+        let shown = difference(&align_texts("a\n<b>\n", "a\n<script>\n"), true).into_string();
         assert!(shown.contains("<del>- ") && shown.contains("<ins>+ "), "{shown}");
         assert!(!shown.contains("<script"), "{shown}");
     }
