@@ -19,6 +19,7 @@ use crate::bus::{Bus, BusData, Subscription, Tool};
 use crate::channel::{Callback, Channel, ChannelReport, Delivery, RunPath, panic_words};
 use crate::ending::{FinalMessage, RunEnding};
 use crate::messaging::Gate;
+use crate::person_text::PersonText;
 
 /// The time that a drain waits for the callbacks that are left (G2).
 const DRAIN_LIMIT: Duration = Duration::from_secs(15);
@@ -141,7 +142,7 @@ struct WorkerState {
     /// earliest.
     began: Instant,
     /// Answer and reasoning so far.
-    text: String,
+    text: PersonText,
     thinking: String,
     /// Ids of the questions that wait for an answer; `resumes_typing` if typing goes on after the
     /// last.
@@ -182,7 +183,7 @@ async fn work(setup: WorkerSetup) -> ChannelReport {
         gate,
         final_message,
         began: Instant::now(),
-        text: String::new(),
+        text: PersonText::default(),
         thinking: String::new(),
         asked: Vec::new(),
         resumes_typing: false,
@@ -255,8 +256,9 @@ impl WorkerState {
         let mut news = ChannelUpdates::default();
         match data {
             BusData::Assistant { delta, parent: None, .. } => {
-                self.text.push_str(delta);
-                news.text = !delta.is_empty();
+                let shown = self.text.growing().len();
+                self.text.push(delta);
+                news.text = self.text.growing().len() > shown;
             }
             BusData::Thinking { delta, parent: None, .. } => {
                 self.thinking.push_str(delta);
@@ -264,9 +266,10 @@ impl WorkerState {
             }
             BusData::Retract { text, thinking, calls, parent, .. } => {
                 if parent.is_none() {
-                    news.text = self.text != *text;
+                    let shown = std::mem::take(&mut self.text);
+                    self.text.push(text);
+                    news.text = self.text.growing() != shown.growing();
                     news.thinking = self.thinking != *thinking;
-                    self.text.clone_from(text);
                     self.thinking.clone_from(thinking);
                 }
                 news.tool = !calls.is_empty();
@@ -300,7 +303,7 @@ impl WorkerState {
         let callback: Callback<'_> = Box::pin(async move {
             let mut told = Ok(());
             if news.text {
-                told = told.and(channel.text(text).await);
+                told = told.and(channel.text(text.growing()).await);
             }
             if news.thinking {
                 told = told.and(channel.thinking(thinking).await);
@@ -340,11 +343,12 @@ impl WorkerState {
 
     /// Lets the channel deliver the final message, once.
     async fn finish(&mut self, last: &FinalMessage) {
+        let so_far = std::mem::take(&mut self.text).end();
         let ending = match (self.gate.suppressed(), last.is_failure) {
             _ if last.is_silent => Err(Delivery::Nobody),
-            (false, _) => Ok(last.ending(&self.text)),
+            (false, _) => Ok(last.ending(&so_far.text)),
             // The answer is sent; that the run failed is not.
-            (true, true) => Ok(RunEnding { answer: String::new(), ..last.ending(&self.text) }),
+            (true, true) => Ok(RunEnding { answer: String::new(), ..last.ending(&so_far.text) }),
             (true, false) => Err(Delivery::ByTool),
         };
         self.report.final_delivered = match ending {

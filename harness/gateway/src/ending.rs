@@ -7,6 +7,7 @@ use clitape_stream::{Failure, FailureKind, Outcome, RunStatus};
 
 use crate::bus::Phase;
 use crate::excerpt::short;
+use crate::person_text::{PersonAnswer, WRITTEN_CALL};
 
 /// The notice of a run that succeeded without a text.
 const NO_TEXT: &str = "The agent finished without a text answer.";
@@ -20,7 +21,7 @@ const REASON_LIMIT: usize = 300;
 /// The message that a channel delivers when the run is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunEnding {
-    /// The answer, as the model wrote it; may be empty.
+    /// The answer, as the model wrote it for a person ([V11](crate::rules::V11)); may be empty.
     pub answer: String,
     /// A plain sentence that goes below the answer, or in its place when there is none.
     pub notice: Option<String>,
@@ -39,7 +40,7 @@ pub(crate) struct FinalMessage {
     ending: RunEnding,
     /// True if the run failed or was cut off.
     pub(crate) is_failure: bool,
-    /// True if the run has no message for a person (Q10).
+    /// True if the run has no message for a person (Q10, G3).
     pub(crate) is_silent: bool,
     /// The outcome of a run that broke off: its answer is the one that a channel has by then, so
     /// that no other part of the gateway keeps the answer.
@@ -50,9 +51,15 @@ impl FinalMessage {
     pub(crate) fn of(outcome: &Outcome) -> Self {
         let is_failure = outcome.status != RunStatus::Ok;
         // A turn that answers no message, such as that of a task's notification, may end without a
-        // word.
-        let is_silent = outcome.origin.is_some() && !is_failure && answer(outcome).is_empty();
-        Self { ending: ending(outcome), is_failure, is_silent, broken_off: None }
+        // word; and an agent may say that it has nothing to say.
+        let is_silent = outcome.origin.is_some() && answer(outcome).is_empty()
+            || PersonAnswer::of(answer(outcome)).is_silent;
+        Self {
+            ending: ending(outcome),
+            is_failure,
+            is_silent: is_silent && !is_failure,
+            broken_off: None,
+        }
     }
 
     /// The same for a run without an outcome of its own, of which `outcome` says only why.
@@ -88,22 +95,22 @@ impl FinalMessage {
 
 /// The answer and the notice for `outcome`; at least one of them says something.
 fn ending(outcome: &Outcome) -> RunEnding {
-    let answer = answer(outcome);
+    let PersonAnswer { text: answer, has_written_call, .. } = PersonAnswer::of(answer(outcome));
     if outcome.status != RunStatus::Ok && kind(outcome) == FailureKind::Interrupted {
         // The person wanted it, so it does not count as a failure (Q10).
-        return RunEnding { answer: answer.to_owned(), notice: Some(INTERRUPTED.to_owned()) };
+        return RunEnding { answer, notice: Some(INTERRUPTED.to_owned()) };
     }
     let lead = match (outcome.status, answer.is_empty()) {
+        (RunStatus::Ok, _) if has_written_call => {
+            return RunEnding { answer, notice: Some(WRITTEN_CALL.to_owned()) };
+        }
         (RunStatus::Ok, false) => None,
         (RunStatus::Ok, true) => return plain(NO_TEXT),
         (RunStatus::Error, _) => Some("⚠️ The run failed:"),
         (RunStatus::Incomplete, false) => Some("⚠️ The answer is incomplete:"),
         (RunStatus::Incomplete, true) => Some("⚠️ The run ended before it gave an answer:"),
     };
-    RunEnding {
-        answer: answer.to_owned(),
-        notice: lead.map(|lead| format!("{lead} {}", sentence(outcome))),
-    }
+    RunEnding { answer, notice: lead.map(|lead| format!("{lead} {}", sentence(outcome))) }
 }
 
 /// Returns the text of the outcome, unless it only repeats the failure's message (T6).

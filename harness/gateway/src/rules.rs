@@ -38,7 +38,9 @@ rules! {
     /// A callback that fails is counted, and the later callbacks still come. A callback that never
     /// settles is given up 15 s after the end of the run, and the report of the run says so.
     G2
-    /// Events of another run never reach a channel, and a silent run calls no callback.
+    /// Events of another run never reach a channel, and a silent run calls no callback. `NO_REPLY` and
+    /// `HEARTBEAT_OK` are never shown: alone they end a turn without a message, and as the last line they
+    /// are left out.
     G3
     /// With [`DeliveryMode::MessageToolOnly`](crate::DeliveryMode::MessageToolOnly) no progress
     /// reaches the channel once a tool has sent a message, and the final text is not delivered.
@@ -81,6 +83,9 @@ rules! {
     V9
     /// Discord and Slack are data over the same code: their marks, escapes and limits.
     V10
+    /// What the model writes for its host is no answer: directives and tags are left out, and so is a
+    /// tool call that is written as text, of which a sentence says that it did not run.
+    V11
     /// Bus events become updates of version 1 of the Agent Client Protocol. A call is announced
     /// before any update of it, and nothing is sent twice.
     A1

@@ -139,7 +139,7 @@ pub(crate) async fn q7_each_turn_is_a_run_of_its_own() {
 #[tokio::test(start_paused = true)]
 pub(crate) async fn q8_channels_wait_for_the_turn_before_and_buses_do_not() {
     check(
-        &[text("a", None), outcome("a"), text("b", None), outcome("b"), text("c", None)],
+        &[text("a", None), outcome("a"), text("b", None), outcome("b"), text("d", None)],
         0,
         100,
         &[
@@ -154,8 +154,8 @@ pub(crate) async fn q8_channels_wait_for_the_turn_before_and_buses_do_not() {
             "100 2 finish b",
             "200 2 finished",
             "200 2 bus end",
-            "200 3 text c",
-            "200 3 finish c\n\n⚠️ The answer is incomplete: The run was stopped before it ended; send \
+            "200 3 text d",
+            "200 3 finish d\n\n⚠️ The answer is incomplete: The run was stopped before it ended; send \
              the message again.",
             "300 3 finished",
             "300 3 bus end",

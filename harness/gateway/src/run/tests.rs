@@ -3,6 +3,7 @@
 pub(crate) mod conformance;
 pub(crate) mod delivery;
 pub(crate) mod ends;
+pub(crate) mod person;
 mod recorder;
 pub(crate) mod several;
 pub(crate) mod stalled;

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use clitape_gateway::MessageTools;
+use clitape_gateway::{MessageTools, SILENT_WORDS};
 use clitape_recording::facts::{RecordedBlock, RecordedMessage};
 use clitape_recording::scenario::{Chat, ChatMode, ChatProfile, DeliverySpec};
 use clitape_recording::text::markup::plain;
@@ -44,8 +44,9 @@ pub(crate) fn edit_after_final(case: Case<'_>) -> Option<Broken<'_>> {
     })
 }
 
-/// Checks that each turn has exactly one final, unless the run was silent or the turn answers no message and has no
-/// text; the final arrives, unless the reply to its new message was lost (V7, Q10).
+/// Checks that each turn has exactly one final, unless the run was silent, the agent said that it has nothing to say, or
+/// the turn answers no message and has no text; the final arrives, unless the reply to its new message was lost; no
+/// message ends with a word for silence (V7, Q10, G3).
 pub(crate) fn final_not_once(case: Case<'_>) -> Option<Broken<'_>> {
     let is_shown = case.setup.channel.is_some() && !case.setup.run.silent;
     let calls = by_turn(case, Lane::Telegram);
@@ -57,11 +58,23 @@ pub(crate) fn final_not_once(case: Case<'_>) -> Option<Broken<'_>> {
         let outcome = outcomes.get(number);
         // A run after the last outcome shows the work in the background.
         let may_be_none = outcome.map_or(number > 0, |outcome| turns::says_nothing(outcome));
-        let expect = usize::from(is_shown);
+        let is_silent = outcome.is_some_and(|outcome| turns::is_silent(outcome));
+        let expect = usize::from(is_shown && !is_silent);
         if count != expect && !(may_be_none && count == 0) {
             let finals = plural(count, "final");
             return whole(format!("{finals} reached the chat, {expect} should have"));
         }
+    }
+    let broken = any_turn(case, |calls| {
+        let ends_silent = |entry: &&&Entry| {
+            let text = entry.plain_text();
+            text.trim_end().lines().last().is_some_and(|line| SILENT_WORDS.contains(&line.trim()))
+        };
+        let told = calls.iter().find(ends_silent)?;
+        by(told, format!("the agent has nothing to say, and the chat got {}", told.headline()))
+    });
+    if broken.is_some() {
+        return broken;
     }
     any_turn(case, |calls| {
         let is_in_doubt =

@@ -6,10 +6,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use clitape_gateway::SILENT_WORDS;
 use clitape_gateway::question::Press;
 use clitape_gateway::sanitise::{Masked, sanitise_whole};
 use clitape_recording::chat::{ChatView, MessageHistory, PRESS, SeenMessage};
-use clitape_recording::facts::{QuestionFacts, RecordedQuestion, TurnEnding};
+use clitape_recording::facts::{QuestionFacts, RecordedQuestion, TurnEnding, TurnFacts};
 use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::asked::{asked_texts, texts};
 use clitape_recording::text::markup::plain;
@@ -587,14 +588,19 @@ fn is_question(case: Case<'_>, message: &MessageHistory) -> bool {
     })
 }
 
-/// Checks that a silent turn leaves no message in the chat, if the subject promises that.
+/// Checks that a silent turn leaves no message in the chat, and beside other turns none that ends with the word for
+/// silence, if the subject promises that.
 pub(crate) fn silence_broken(case: Case<'_>) -> Option<Broken<'_>> {
-    let is_silent = case.played().count() > 0
-        && case.played().all(|(_, turn)| turn.ending == TurnEnding::Silent);
-    if !case.traits.keeps_silence || !is_silent {
+    let is_silent = |turn: &TurnFacts| turn.ending == TurnEnding::Silent;
+    if !case.traits.keeps_silence || !case.played().any(|(_, turn)| is_silent(turn)) {
         return None;
     }
-    let last = case.chat().left().next()?.last();
+    let all_are = case.played().all(|(_, turn)| is_silent(turn));
+    let tells = |message: &SeenMessage| {
+        let end = message.plain_text().trim_end().lines().last();
+        all_are || end.is_some_and(|line| SILENT_WORDS.contains(&line.trim()))
+    };
+    let last = case.chat().left().map(MessageHistory::last).find(|message| tells(message))?;
     by_index(
         case,
         last.entry,

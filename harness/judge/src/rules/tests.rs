@@ -131,6 +131,34 @@ fn gw004_one_final() {
         Stats::default(),
         &[(FindingKind::FinalNotOnce, "2 finals reached the chat, 1 should have")],
     );
+    let outcome = |text: &str| format!(r#"8 lifecycle outcome {{"status":"ok","text":"{text}"}}"#);
+    // No event has the text of the outcome.
+    let other = (FindingKind::EndedByOther, "turn 1 ends with the text of another one");
+    let (none, one) =
+        ("0 finals reached the chat, 1 should have", "1 final reached the chat, 0 should have");
+    for (text, is_silent) in [
+        ("NO_REPLY", true),
+        ("\\nHEARTBEAT_OK\\nNO_REPLY\\n", true),
+        ("It says NO_REPLY", false),
+        ("Done.\\n\\nNO_REPLY", false),
+    ] {
+        let told = [BUS, &outcome(text), BUS_END, FINAL];
+        let (one, none) = ((FindingKind::FinalNotOnce, one), (FindingKind::FinalNotOnce, none));
+        let (with, without) = if is_silent {
+            (vec![one, other], vec![other])
+        } else {
+            (vec![other], vec![none, other])
+        };
+        check(&told, Stats::default(), &with);
+        check(&told[..3], Stats::default(), &without);
+    }
+    let send = |text: &str| {
+        format!(r#"1 telegram sendMessage {{"message_id":1,"text":"{text}","parse_mode":"HTML"}}"#)
+    };
+    let broken =
+        "the agent has nothing to say, and the chat got sendMessage #1 \"Done.\\n\\nNO_REPLY\"";
+    check_lane(&[&send("Done.\\n\\nNO_REPLY")], &[(FindingKind::FinalNotOnce, broken)]);
+    check_lane(&[&send("It says NO_REPLY")], &[]);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use clitape_gateway::SILENT_WORDS;
 use clitape_recording::scenario::ChatMode;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
@@ -156,6 +157,15 @@ pub(crate) fn silent_start(case: Case<'_>) -> Option<Broken<'_>> {
 /// The outcomes of the turns, in order.
 pub(crate) fn outcomes(case: Case<'_>) -> impl Iterator<Item = &Entry> {
     case.lane(Lane::Lifecycle).filter(|entry| entry.kind == "outcome")
+}
+
+/// Returns whether the agent says in a turn that it has nothing to say (G3).
+pub(crate) fn is_silent(outcome: &Entry) -> bool {
+    let text = outcome.text("text");
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).peekable();
+    outcome.text("status") == "ok"
+        && lines.peek().is_some()
+        && lines.all(|line| SILENT_WORDS.contains(&line))
 }
 
 /// Returns whether a turn answers no message and has no text, so that it is not shown.

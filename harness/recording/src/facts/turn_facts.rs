@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-use clitape_gateway::sanitise;
+use clitape_gateway::{SILENT_WORDS, sanitise};
 use serde_json::Value;
 
 use super::json::{texts_in, without_reasoning};
@@ -21,8 +21,6 @@ use crate::cassette::Cassette;
 use crate::text::asked::{AskedText, asked_texts};
 use crate::text::shown::letters;
 
-/// The answers of an agent that has no message for the person.
-const SILENT: [&str; 2] = ["NO_REPLY", "HEARTBEAT_OK"];
 /// The fields of a tool's input with its main argument, the most specific first.
 const MAIN_FIELDS: [&str; 12] = [
     "file_path",
@@ -299,7 +297,7 @@ impl ToolFacts {
 
 /// Returns whether the answer is a word for silence.
 fn is_silent(answer: &str) -> bool {
-    answer.trim().lines().last().is_some_and(|line| SILENT.contains(&line.trim()))
+    answer.trim().lines().last().is_some_and(|line| SILENT_WORDS.contains(&line.trim()))
 }
 
 /// Returns the main argument in an input.
