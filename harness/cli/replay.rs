@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clitape_recording::cassette::{Cassette, Tick, line_by_line};
+use clitape_recording::names::ScenarioName;
 use clitape_recording::scenario::{ChannelSpec, RunSpec, Scenario, Workspace};
 use clitape_recording::trace::{Entry, Lane};
 use clitape_recording::{files, limits};
@@ -23,9 +24,9 @@ use crate::terminal::{self, Terminal};
 
 /// Replays a cassette or a capture and prints its trace
 ///
-/// SCENARIO/VERSION is played as the scenario says: how the gateway runs it, in its first chat, with the faults of its chat
-/// and the further runs of its session. An option on the command line says otherwise. A cassette that is named by its
-/// folder, and a file, are replayed as the options say.
+/// SCENARIO, in its newest recording, or SCENARIO/VERSION is played as the scenario says: how the gateway runs it, in its
+/// first chat, with the faults of its chat and the further runs of its session; at its pace with `--speed`. An option on
+/// the command line says otherwise. A cassette that is named by its folder, and a file, are replayed as the options say.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -81,7 +82,7 @@ pub(crate) fn run(
     match load(workspace, &request.input)? {
         Given::Recording(recording) => {
             let request = match &recording.scenario {
-                Some(scenario) => &of_scenario(request, scenario, is_given),
+                Some(scenario) => &of_scenario(request, scenario, args.speed.is_some(), is_given),
                 None => request,
             };
             let input = WholeInput::of_cassette(&recording.cassette);
@@ -291,6 +292,8 @@ fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<Given> {
         (given, None)
     } else if from_root.exists() {
         (&*from_root, None)
+    } else if let Some(name) = given.to_str().and_then(|name| name.parse().ok()) {
+        return newest(workspace, &name);
     } else if recording.exists() {
         (&*recording, scenario_of(workspace, given))
     } else {
@@ -305,6 +308,16 @@ fn load(workspace: &Workspace, given: &Path) -> anyhow::Result<Given> {
     }
     let cassette = Cassette::load(path)?;
     Ok(Given::Recording(Box::new(GivenRecording { cassette, scenario })))
+}
+
+/// Takes the newest recording of a scenario, as other commands do where no version is named.
+fn newest(workspace: &Workspace, name: &ScenarioName) -> anyhow::Result<Given> {
+    let scenario = workspace.load(name)?;
+    let version = workspace.usual_version(&scenario)?.with_context(|| {
+        format!("{name} is not recorded yet; run `{} record {name}`", workspace.program())
+    })?;
+    let cassette = Cassette::find(workspace, name, &version)?;
+    Ok(Given::Recording(Box::new(GivenRecording { cassette, scenario: Some(scenario) })))
 }
 
 /// Loads the scenario of SCENARIO/VERSION. An unreadable scenario counts as `None`, and the recording is replayed
@@ -331,10 +344,12 @@ fn inside(dir: &Path) -> anyhow::Result<String> {
 }
 
 /// Returns the request with the scenario's run, chat, client and faults, except for options that `is_given` finds on
-/// the command line. The times stay those of the request.
+/// the command line. The times stay those of the request, but where a person watches: a model that was scripted answers
+/// faster than anyone reads, so that the lines have the scenario's pace there.
 fn of_scenario(
     request: &ReplayRequest,
     scenario: &Scenario,
+    is_watched: bool,
     is_given: impl Fn(&str) -> bool,
 ) -> ReplayRequest {
     fn pick<T>(is_given: bool, given: T, scenario: T) -> T {
@@ -351,6 +366,9 @@ fn of_scenario(
         stream_break: pick(is_given("stream_break"), given.stream_break, own.stream_break),
         pace_ms: own.pace_ms,
     };
+    if is_watched && !["pace", "seed", "plan", "cut"].into_iter().any(&is_given) {
+        asked.pace = Some(own.pace_ms);
+    }
     let chat = scenario.first_chat();
     asked.chat.mode = pick(is_given("mode"), asked.chat.mode, chat.mode);
     asked.chat.reasoning = pick(is_given("reasoning"), asked.chat.reasoning, chat.reasoning);

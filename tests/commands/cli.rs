@@ -36,7 +36,8 @@ fn usage_is_2() {
         &["possible values: read, lifecycle, bus, telegram"],
     );
     check(&["replay", CASSETTE, "--cut", "line", "--seed", "1"], 2, &[], &["write `--cut random`"]);
-    check(&["replay", "nowhere"], 2, &[], &["neither a cassette nor a file"]);
+    check(&["replay", "no-where.jsonl"], 2, &[], &["neither a cassette nor a file"]);
+    check(&["replay", "no-where"], 2, &[], &["there is no scenario `no-where`", "three-tools"]);
     check(&["replay", "cassettes/three-tools"], 2, &[], &[CASSETTE]);
     check(&["record", "no-such-scenario"], 2, &[], &["clitape new no-such-scenario"]);
     check(&["collect", "http://192.0.2.1/e"], 2, &[], &["--allow-remote"]);
@@ -225,6 +226,21 @@ fn json_is_one_trace_entry_a_line() {
     let lines: Vec<&str> =
         out.lines().filter(|line| line.contains(r#""lane":"telegram""#)).collect();
     assert_eq!(only.lines().collect::<Vec<_>>(), lines);
+}
+
+#[test]
+fn a_scenario_is_replayed_in_its_newest_version_and_watched_at_its_pace() {
+    let versions = fs::read_dir("cassettes/three-tools").unwrap();
+    let newest = versions.map(|one| one.unwrap().file_name().into_string().unwrap()).max().unwrap();
+    let named = format!("three-tools/{newest}");
+    let plain = check(&["replay", &named, "--json"], 0, &[], &[]);
+    assert_eq!(check(&["replay", "three-tools", "--json"], 0, &[], &[]), plain);
+    let paced = check(&["replay", &named, "--json", "--pace", "200"], 0, &[], &[]);
+    assert_ne!(paced, plain);
+    let watched = ["replay", "three-tools", "--json", "--speed", "1000"];
+    assert_eq!(check(&watched, 0, &[], &[]), paced);
+    let cut = [&watched[..], &["--cut", "none"]].concat();
+    assert_eq!(check(&cut, 0, &[], &[]), plain, "what is asked for stays");
 }
 
 #[test]

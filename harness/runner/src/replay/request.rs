@@ -32,7 +32,7 @@ const LANES: [Lane; 4] = [Lane::Lifecycle, Lane::Bus, Lane::Telegram, Lane::Sess
 /// [`args`](Self::args) gives the arguments that `clitape` parses back into the same request.
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
 pub struct ReplayRequest {
-    /// A cassette's folder, SCENARIO/VERSION in cassettes/, or a file of stream-json lines
+    /// A cassette's folder, SCENARIO or SCENARIO/VERSION in cassettes/, or a file of stream-json lines
     #[arg(value_name = "CASSETTE|FILE.jsonl")]
     pub input: PathBuf,
     /// The chat.
