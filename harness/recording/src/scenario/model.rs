@@ -38,6 +38,7 @@ use crate::limits::MODEL_LINES;
 
 mod block;
 
+pub(crate) use block::misspelt_place;
 pub use block::{DeltaCut, ModelBlock, ModelContent, Pieces, ToolSide};
 
 /// The scripted model: `model.toml`.

@@ -15,6 +15,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::model::misspelt_place;
 use super::say::{SayAction, SayStep};
 use super::versions::{MovedVersions, VersionRange, fact_of};
 use crate::names::CliVersion;
@@ -78,6 +79,10 @@ impl RecordSpec {
         }
         if self.prompt.is_none() && self.say.is_empty() {
             return Some("`record` has neither `prompt` nor `say`; write what to ask".into());
+        }
+        let prompts = self.prompt.iter().chain(self.then.iter().map(|step| &step.prompt));
+        if let Some(what) = prompts.into_iter().find_map(|prompt| misspelt_place(prompt)) {
+            return Some(what);
         }
         self.odd_exit().or_else(|| self.odd_say().map(str::to_owned))
     }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::limits::MODEL_LINES;
 use crate::scenario::bounds;
+use crate::text::distance;
 
 /// The signature of thinking without a `signature` in the file.
 const SIGNATURE: &str = "Y2xpdGFwZS1zY3JpcHRlZC10aGlua2luZw==";
@@ -270,7 +271,23 @@ fn filled_text(text: &str) -> Result<String, String> {
         filled.extend((1..=lines).map(line));
         rest = after;
     }
-    Ok(filled + rest)
+    misspelt_place(text).map_or(Ok(filled + rest), Err)
+}
+
+/// The placeholders that a recorder fills in, in the texts of a scenario and of its model.
+const PLACES: [&str; 3] = ["project", "home", "tmp"];
+
+/// Returns a sentence about a placeholder that is nearly one of these. Any other text in braces is text, which a model may
+/// well write.
+pub(crate) fn misspelt_place(text: &str) -> Option<String> {
+    let named = text.split("{{").skip(1).filter_map(|rest| Some(rest.split_once(CLOSE)?.0));
+    let mut words = named.filter(|word| {
+        !PLACES.contains(word) && word.chars().all(|c| c.is_ascii_alphabetic() || c == '_')
+    });
+    words.find_map(|word| {
+        let near = PLACES.iter().find(|place| distance(word, place) <= 2)?;
+        Some(format!("there is no `{{{{{word}}}}}`; did you mean `{{{{{near}}}}}`?"))
+    })
 }
 
 /// Writes out every `{{lines:N}}` in the pieces.
@@ -318,6 +335,17 @@ mod tests {
             let deep = serde_json::json!({"a": [{"b": from}, 1]});
             let expect = serde_json::json!({"a": [{"b": expect}, 1]});
             assert_eq!(filled_value(deep).unwrap(), expect);
+        }
+    }
+
+    #[test]
+    fn a_misspelt_placeholder_is_an_error_and_other_braces_are_text() {
+        for (text, expect) in [
+            ("in {{projct}}/a", Some("there is no `{{projct}}`; did you mean `{{project}}`?")),
+            ("{{home}} {{Tmp}}", Some("there is no `{{Tmp}}`; did you mean `{{tmp}}`?")),
+            ("{{ project }} {{user}} {{user.name}} {project} {{project}}", None),
+        ] {
+            assert_eq!(filled_text(text).err().as_deref(), expect, "{text}");
         }
     }
 

@@ -81,6 +81,11 @@ fn a_mistake_has_a_line_and_a_suggestion() {
     check(&MINE.replace("'python3', 'bot.py'", ""), 3, "`command`: it is empty");
     let env = format!("{MINE}\nenv = {{ URL = '{{bot_apy}}/x' }}\n");
     check(&env, 5, "there is no placeholder `{bot_apy}`; did you mean `bot_api`?");
+    check(
+        &env.replace("bot_apy", "bot-api"),
+        5,
+        "no placeholder `{bot-api}`; did you mean `bot_api`?",
+    );
     check(&format!("{MINE}idle_s = 0\n"), 4, "`idle_s`: 0 is not from 1 to 600");
     check(&format!("{MINE}kinds = ['text']\n"), 4, "only parser has it");
     check(&format!("{MINE}say = 'hello'\n"), 4, "has no `{prompt}`");
