@@ -78,24 +78,37 @@ impl<'a> Screen<'a> {
         Ok(())
     }
 
+    /// Returns a text in lines of at most `columns` columns on a terminal, or as it is.
+    pub(super) fn split(&self, text: &str, columns: usize) -> Vec<String> {
+        match self.columns {
+            Some(_) => whole_lines(text, columns),
+            None => vec![text.to_owned()],
+        }
+    }
+
     /// Returns a text in lines that fit: the first behind `used` columns, the others behind the indent, and all but the
     /// last before `reserved` ones.
     fn lines(&self, text: &str, used: usize, reserved: usize) -> Vec<String> {
         let Some(columns) = self.columns else { return vec![text.replace(JOINED, " ")] };
         // What is used of the first line beyond the indent is put before it as a word, and taken off again.
         let before = "x".repeat(used.saturating_sub(INDENT).min(columns));
-        let span = Span { text: before.clone() + text, marks: String::new(), link: None };
-        let lines = wrap(&[span], columns.saturating_sub(INDENT + reserved));
-        let whole = lines.into_iter().map(|line| {
-            let line: String = line.into_iter().map(|(_, text)| text).collect();
-            line.trim_end().replace(JOINED, " ")
-        });
-        let mut lines: Vec<String> = whole.collect();
+        let mut lines = whole_lines(&(before.clone() + text), columns - INDENT - reserved);
+        lines.iter_mut().for_each(|line| *line = line.replace(JOINED, " "));
         if let Some(first) = lines.first_mut() {
             *first = first.split_off(before.len().min(first.len()));
         }
         lines
     }
+}
+
+/// Returns a text in lines of at most `columns` columns.
+fn whole_lines(text: &str, columns: usize) -> Vec<String> {
+    let span = Span { text: text.to_owned(), marks: String::new(), link: None };
+    let lines = wrap(&[span], columns).into_iter().map(|line| {
+        let line: String = line.into_iter().map(|(_, text)| text).collect();
+        line.trim_end().to_owned()
+    });
+    lines.collect()
 }
 
 impl Write for Screen<'_> {

@@ -143,6 +143,8 @@ fn write_group(out: &mut Screen<'_>, group: &FindingGroup<'_>, detail: Detail) -
 
 /// The columns of the time and of what stands between the lanes.
 const BETWEEN: usize = 16;
+/// The blanks before a line that belongs to the one above it.
+const BELOW: &str = "  ";
 
 /// Writes the input beside the output.
 fn lanes(out: &mut Screen<'_>, context: &[ContextMoment]) -> io::Result<()> {
@@ -152,11 +154,20 @@ fn lanes(out: &mut Screen<'_>, context: &[ContextMoment]) -> io::Result<()> {
         writeln!(out, "  {DIM}{:>9}  {:<left$}   what was seen{DIM:#}", "", "what came in")?;
     }
     for ContextRow { time, input, output } in rows(context) {
-        let (input, output) = (pad(&clip(input, left), left), clip(output, right));
-        write!(out, "  {DIM}{time:>9}{DIM:#}  {COOL}{input}{COOL:#} {DIM}│{DIM:#}")?;
-        match output.as_ref() {
-            "" => writeln!(out)?,
-            output => writeln!(out, " {GOOD}{output}{GOOD:#}")?,
+        let (input, nothing) = (pad(&clip(input, left), left), " ".repeat(left));
+        // What a server said of a refusal, in lines below the call, is never cut.
+        let lines = match output.strip_prefix(BELOW) {
+            Some(below) => out.split(below, right - BELOW.len()),
+            None => vec![clip(output, right).into_owned()],
+        };
+        for (number, line) in lines.iter().enumerate() {
+            let (time, input) = if number == 0 { (&*time, &*input) } else { ("", &*nothing) };
+            write!(out, "  {DIM}{time:>9}{DIM:#}  {COOL}{input}{COOL:#} {DIM}│{DIM:#}")?;
+            let before = if output.starts_with(BELOW) { BELOW } else { "" };
+            match line.as_str() {
+                "" => writeln!(out)?,
+                line => writeln!(out, " {before}{GOOD}{line}{GOOD:#}")?,
+            }
         }
     }
     Ok(())
