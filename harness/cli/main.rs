@@ -12,6 +12,7 @@ mod confirm;
 mod drift;
 mod editor;
 mod exit;
+mod help;
 mod import;
 mod init;
 mod input;
@@ -54,7 +55,7 @@ use crate::conditions::ChatFaultArgs;
 /// Records real runs of the `claude` command, replays them, cut and delayed at random, through a
 /// parser and a chat bridge, and compares what a person would have seen with goldens.
 #[derive(Parser)]
-#[command(version, propagate_version = true, after_help = exit::HELP)]
+#[command(version, propagate_version = true, after_help = format!("{}\n\n{}", exit::HELP, help::topics()))]
 struct Args {
     /// The workspace: the folder of scenarios/ and cassettes/ [default: the nearest at or above this one]
     #[arg(long, global = true, value_name = "DIR", help_heading = "Global options")]
@@ -131,7 +132,8 @@ fn main() -> ExitCode {
     // The link stays valid when the file of this program is replaced while it runs.
     supervise_with("/proc/self/exe".into());
     exit::as_documented(|| {
-        if completions::answer(command)? {
+        let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+        if completions::answer(command)? || help::print_page(&words.collect::<Vec<_>>())? {
             return Ok(exit::ExitStatus::Ok);
         }
         let parsed = command().try_get_matches();

@@ -40,7 +40,7 @@ Variables, of which those that are not set are read from claude.run.json beside 
 
 Exit codes of its own: 64 wrong usage or no cassette; 70 a wrong line, or no line in time; 1 refused
 arguments. Else the recorded one.
-docs/stand-in.md has more.
+`clitape help stand-in-page` has more.
 ";
 
 /// Takes the place of `claude` for a gateway: plays recordings on real pipes

@@ -29,6 +29,7 @@ const WITH_SUBJECT: Row = Row {
 /// Every command, with the places that it may write.
 pub(crate) const COMMANDS: &[Row] = &[
     Row { name: "help", args: &["--help"], says: "Usage", ..QUIET },
+    Row { name: "help_page", args: &["help", "subjects"], says: "[subject.mine]", ..QUIET },
     Row { name: "completions", args: &["completions", "bash"], says: "clitape", ..QUIET },
     Row { name: "man", args: &["man"], says: "clitape", ..QUIET },
     Row { name: "man_out", args: &["man", "--out", "{out}"], writes: &["out"], ..QUIET },

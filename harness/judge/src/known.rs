@@ -51,7 +51,7 @@ pub enum KnownError {
     /// The rule of a row does not exist.
     #[error(
         "known difference {row}: there is no rule `{rule}`; write an id or a name of \
-         docs/subject-rules.md, such as SB012 or blank-screen"
+         the list of `clitape help subject-rules`, such as SB012 or blank-screen"
     )]
     Rule {
         /// The number of the row, from 1.

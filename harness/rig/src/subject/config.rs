@@ -248,7 +248,7 @@ impl Subjects {
             let hint = suggestion(name, known.clone());
             let all: Vec<&str> = known.collect();
             let hint = hint.unwrap_or_else(|| match all.as_slice() {
-                [] => "write a table `[subject.NAME]`, as docs/subjects.md shows".to_owned(),
+                [] => "write a table `[subject.NAME]`, as `clitape help subjects` shows".to_owned(),
                 all => format!("there are {}", all.join(", ")),
             });
             SubjectError::Unknown { name: name.to_owned(), path: self.path.clone(), hint }

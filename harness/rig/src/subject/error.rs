@@ -77,7 +77,9 @@ pub enum SubjectError {
     )]
     NoIsolation(NoIsolation),
     /// The workspace has no `clitape.toml`.
-    #[error("there is no {0}; write one with a table `[subject.NAME]`, as docs/subjects.md shows")]
+    #[error(
+        "there is no {0}; write one with a table `[subject.NAME]`, as `clitape help subjects` shows"
+    )]
     NoFile(PathBuf),
     /// A line of `clitape.toml`, or of a file that it names, is wrong.
     #[error("{path}:{line}: {what}")]

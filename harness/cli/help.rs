@@ -1,0 +1,41 @@
+//! `clitape help TOPIC`: prints a page of `docs/`, for whoever has the program alone.
+
+use crate::terminal;
+
+/// The pages, by the topic that names each. The name of a command is that of its own help.
+const PAGES: [(&str, &str); 15] = [
+    ("commands", include_str!("../../docs/commands.md")),
+    ("manual", include_str!("../../docs/manual.md")),
+    ("scenarios", include_str!("../../docs/scenarios.md")),
+    ("subjects", include_str!("../../docs/subjects.md")),
+    ("subject-rules", include_str!("../../docs/subject-rules.md")),
+    ("what-goes-wrong", include_str!("../../docs/recipes/what-goes-wrong.md")),
+    ("libraries", include_str!("../../docs/recipes/libraries.md")),
+    ("invariants", include_str!("../../docs/invariants.md")),
+    ("faults", include_str!("../../docs/faults.md")),
+    ("stand-in-page", include_str!("../../docs/stand-in.md")),
+    ("chat-server-page", include_str!("../../docs/chat-server.md")),
+    ("captures", include_str!("../../docs/captures.md")),
+    ("proof-page", include_str!("../../docs/proof.md")),
+    ("machines", include_str!("../../docs/machines.md")),
+    ("glossary", include_str!("../../docs/glossary.md")),
+];
+
+/// Prints the page that the arguments `help TOPIC` ask for; `false` if they ask for none.
+///
+/// # Errors
+///
+/// When stdout can't be written to.
+pub(crate) fn print_page(arguments: &[String]) -> anyhow::Result<bool> {
+    let [help, topic] = arguments else { return Ok(false) };
+    let page = PAGES.iter().find(|(name, _)| help == "help" && name == topic);
+    if let Some((_, text)) = page {
+        terminal::stdout().lines(text.trim_end())?;
+    }
+    Ok(page.is_some())
+}
+
+/// Returns the topics, for the help text.
+pub(crate) fn topics() -> String {
+    format!("clitape help TOPIC prints a page: {}", PAGES.map(|(name, _)| name).join(", "))
+}
