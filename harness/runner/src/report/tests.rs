@@ -299,16 +299,16 @@ fn findings_fit_the_terminal() {
         "ports 2.1.329 telegram-partial",
         "turn 1, +1,234 ms: expected the port 8080 in the answer, got the port 80, which nothing in the recording says"
             .into(),
-        "clitape replay ports/2.1.329 --channel telegram --mode partial --pace 200 --json --plan '{\"format\": 1}'",
+        "clitape replay ports/2.1.329 --channel telegram --mode partial --pace 200 --json --plan '{\"format\": 1}'".into(),
     )
-    .with_fix("clitape test ports --update && clitape review ports/telegram-partial")
+    .with_fix("clitape test ports --update && clitape review ports/telegram-partial".into())
     .with_chat(Some(chat));
     let moment = ContextMoment { at: 7_000, input: vec![long.clone()], output: vec![long.clone()] };
     let of_lane = Finding::new(
         FindingKind::GoldenDiffers,
         "ports 2.1.329 bus",
         "it differs".into(),
-        "clitape",
+        "clitape".into(),
     )
     .with_difference(None, align_texts(&text("8080"), &text("80")))
     .with_context(vec![moment]);
