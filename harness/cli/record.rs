@@ -1,6 +1,7 @@
 //! `clitape record`: runs the real CLI and writes cassettes.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use clitape_recording::limits::{
     INSTALL_OUTPUT, INSTALL_TIME, MODEL_LINES, MODEL_REQUEST, OutputLimits, RECORDED_TIME,
     VERSION_OUTPUT, VERSION_TIME, WORKSPACE_BYTES, WORKSPACE_FILES,
 };
+use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{Scenario, Workspace};
 use clitape_recording::secrets::redact;
 use clitape_recording::text::plural;
@@ -136,6 +138,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
             Err(error) => return Err(error),
         }
     }
+    if !quiet {
+        announce_installs(&takes)?;
+    }
     let host = host_paths();
     say(remove_stale(&host.temporary));
     let take =
@@ -244,6 +249,37 @@ fn takes<'s>(
         takes.extend(choices.into_iter().map(|choice| (scenario, choice)));
     }
     Ok(takes)
+}
+
+/// The megabytes that a version of the CLI takes once it is installed, at most (`clitape cache` of 2.1.332).
+const INSTALLED: usize = 400;
+
+/// Says what npm is about to install, before it takes minutes.
+fn announce_installs(takes: &[(&Scenario, ClaudeChoice)]) -> anyhow::Result<()> {
+    let cache = cache()?.join("claude");
+    let missing: BTreeSet<&CliVersion> = takes
+        .iter()
+        .filter_map(|(_, choice)| match choice {
+            ClaudeChoice::Npm(version) => Some(version),
+            ClaudeChoice::Path(_) | ClaudeChoice::OnPath => None,
+        })
+        .filter(|version| !cache.join(version.as_str()).exists())
+        .collect();
+    let Some(last) = missing.iter().max_by(|a, b| a.by_number(b)) else { return Ok(()) };
+    let (count, names) = (
+        plural(missing.len(), "version"),
+        missing.iter().map(|version| version.as_str()).collect::<Vec<_>>().join(", "),
+    );
+    let megabytes = INSTALLED * missing.len();
+    let less = match missing.len() {
+        1 => String::new(),
+        _ => format!("; for a first look, `--claude npm:{last}` takes one alone"),
+    };
+    terminal::note(format_args!(
+        "npm installs {count} of claude first, once: {names} (up to {megabytes} MB in {}){less}",
+        cache.display()
+    ));
+    Ok(())
 }
 
 /// Returns whether `record.only` of a scenario leaves out the version of a CLI.

@@ -69,6 +69,9 @@ impl FromStr for ClaudeChoice {
             }
             None if text == "path" => Ok(Self::OnPath),
             None if text.is_empty() => Err("write a path, npm:VERSION or path".into()),
+            None if text.parse::<CliVersion>().is_ok() => {
+                Err(format!("did you mean `npm:{text}`? A program of this name is `./{text}`"))
+            }
             None => Ok(Self::Path(text.into())),
         }
     }

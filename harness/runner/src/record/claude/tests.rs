@@ -48,6 +48,8 @@ fn choices_are_read() {
         ("npm:2.1.329", Ok(ClaudeChoice::Npm(version_of("2.1.329")))),
         ("path", Ok(ClaudeChoice::OnPath)),
         ("./path", Ok(ClaudeChoice::Path("./path".into()))),
+        ("2.1.330", Err("did you mean `npm:2.1.330`? A program of this name is `./2.1.330`")),
+        ("./2.1.330", Ok(ClaudeChoice::Path("./2.1.330".into()))),
         ("", Err("write a path, npm:VERSION or path")),
     ] {
         assert_eq!(text.parse(), expect.map_err(str::to_owned), "{text}");
