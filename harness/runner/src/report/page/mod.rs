@@ -82,6 +82,7 @@ pub fn page(cases: &[ProofCase]) -> String {
     let body = html! {
         header {
             h1 { (heading) " " (badge(findings == 0, &verdict(&Tally::of_findings(findings)))) }
+            p { b { (own_bridge()) } }
             p {
                 "What the real CLI printed, what became of it, and what a person would have seen. "
                 span.js-only { "Arrows step, space plays, Home and End go to the ends." }
@@ -90,8 +91,9 @@ pub fn page(cases: &[ProofCase]) -> String {
         }
         "\n"
         main {
-            @for (place, case) in places.zip(cases) {
-                (section(place, case, &data.runs[place..]))
+            @if cases.len() > 1 { (contents(cases)) }
+            @for (number, (place, case)) in places.zip(cases).enumerate() {
+                div id=(anchor(number)) { (section(place, case, &data.runs[place..])) }
             }
         }
         "\n"
@@ -99,6 +101,37 @@ pub fn page(cases: &[ProofCase]) -> String {
     let title = format!("{heading}: {}", names.join(", "));
     let script = Some((ScriptData::new(&data), SCRIPT));
     PageFrame { title: &title, style: STYLE, body, script }.page()
+}
+
+/// Returns the sentence about what was under test: without a subject, no gateway of others was run.
+pub(crate) fn own_bridge() -> String {
+    format!(
+        "What was run is clitape\u{2019}s own bridge, version {}, and no other gateway.",
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+/// Returns the name of a case on the page.
+fn anchor(number: usize) -> String {
+    format!("case-{number}")
+}
+
+/// Returns a list of the cases, each with its state.
+fn contents(cases: &[ProofCase]) -> Markup {
+    html! {
+        ul.contents {
+            @for (number, case) in cases.iter().enumerate() {
+                @let findings = case.findings().count();
+                li {
+                    (badge(findings == 0, &verdict(&Tally::of_findings(findings)))) " "
+                    a href={ "#" (anchor(number)) } { (case.title) }
+                    " " small { (case.name) " · claude " (case.version()) }
+                }
+                "\n"
+            }
+        }
+        "\n"
+    }
 }
 
 /// A run of a cassette at a subject, for its page.
@@ -382,17 +415,19 @@ fn invariants(case: &ProofCase) -> Markup {
     let further = if case.runs.len() == 1 { "" } else { "; further runs paced, in one chat" };
     html! {
         h3 { "Invariants" } "\n"
-        p.note { "Held in every channel, paced and under every plan" (further) "." } "\n"
-        table.invariants {
-            tbody {
-                @for (rule, broken) in case.invariants() {
-                    @let word = if broken.is_none() { "held" } else { "broken" };
-                    tr {
-                        td { (badge(broken.is_none(), word)) }
-                        td { (display(rule.kind)) }
-                        td { (broken.map_or(rule.demand, |found| &found.sentence)) }
+        details open[case.invariants().iter().any(|(_, broken)| broken.is_some())] {
+            summary { "Held in every channel, paced and under every plan" (further) }
+            table.invariants {
+                tbody {
+                    @for (rule, broken) in case.invariants() {
+                        @let word = if broken.is_none() { "held" } else { "broken" };
+                        tr {
+                            td { (badge(broken.is_none(), word)) }
+                            td { (display(rule.kind)) }
+                            td { (broken.map_or(rule.demand, |found| &found.sentence)) }
+                        }
+                        "\n"
                     }
-                    "\n"
                 }
             }
         }

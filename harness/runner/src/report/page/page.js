@@ -150,11 +150,17 @@
       show(Math.max(0, last(entries, (entry) => entry.at <= at)), at);
     }
 
+    // Names the moment in the address, so that it can be sent to somebody.
+    function name() {
+      const run = section.dataset.run === "0" ? "" : "run=" + section.dataset.run + "&";
+      history.replaceState(null, "", "#" + run + "t=" + slider.value);
+    }
+
     // The next entry in a lane that is shown.
     function step(by) {
       let to = here + by;
       while (to >= 0 && to < entries.length && hidden.has(entries[to].lane)) to += by;
-      if (to >= 0 && to < entries.length) show(to);
+      if (to >= 0 && to < entries.length) show(to), name();
     }
 
     function stop() {
@@ -169,7 +175,7 @@
       const began = performance.now();
       find(".play").textContent = "■ stop";
       const tick = (now) => {
-        const at = Math.min(end, from + Math.max(0, now - began) * 2);
+        const at = Math.min(end, from + Math.max(0, now - began));
         seek(Math.round(at));
         if (at >= end) stop();
         else playing = requestAnimationFrame(tick);
@@ -198,6 +204,7 @@
     find(".on").addEventListener("click", () => (stop(), step(1)));
     find(".play").addEventListener("click", play);
     slider.addEventListener("input", () => (stop(), seek(Number(slider.value))));
+    slider.addEventListener("change", name);
     find(".scroll").addEventListener("click", (event) => {
       const row = event.target.closest("tr[data-entry]");
       if (row) stop(), show(Number(row.dataset.entry));

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::replay::Replay;
 use crate::report::chat::{PersonAct, STOP, act};
 use crate::report::page::waterfall::seconds;
-use crate::report::page::{confinement, origin};
+use crate::report::page::{confinement, origin, own_bridge};
 use crate::report::{footer, write_entry};
 use crate::suite::ProofCase;
 
@@ -28,7 +28,7 @@ pub(super) const NOT_REAL: &str = "Not real behaviour:";
 
 /// Writes the text.
 pub fn text(cases: &[ProofCase]) -> String {
-    let mut out = String::from("## Real behavior proof\n\n");
+    let mut out = format!("{}\n\n## Real behavior proof\n\n", own_bridge());
     let each = |of: &dyn Fn(&ProofCase) -> String| -> String {
         let mut parts: Vec<String> = Vec::new();
         for part in cases.iter().map(|case| one_line(&of(case))) {
@@ -101,7 +101,7 @@ fn environment(case: &ProofCase) -> String {
     let sha256 = cli.sha256.as_deref().map_or("not known".to_owned(), code);
     let confined = confinement(&case.manifest).map(|how| format!(", {how}")).unwrap_or_default();
     format!(
-        "the `claude` command {} (sha256 {sha256}) on {}, {origin}{confined} on {}, replayed by clitape {}",
+        "the `claude` command {} (sha256 {sha256}) on {}, {origin}{confined} on {}, replayed through the bridge of clitape {}",
         inline(&cli.version),
         inline(platform),
         inline(&cli.date),
@@ -109,17 +109,19 @@ fn environment(case: &ProofCase) -> String {
     )
 }
 
+/// Returns the commands that give the same again; the recording was made before.
 fn steps(case: &ProofCase) -> String {
     let name = shell_quote(&case.name);
     let record = match case.manifest.origin {
         Origin::Recorded => {
             let version = shell_quote(&format!("npm:{}", case.version()));
-            code(&format!("clitape record {name} --claude {version}")) + ", "
+            let again = code(&format!("clitape record --check {name} --claude {version}"));
+            format!(" (recorded before; {again} records it again and compares)")
         }
         _ => String::new(),
     };
     let replays: Vec<String> = case.runs.iter().map(|run| code(&run.command())).collect();
-    format!("{record}{}, {}", code(&format!("clitape test {name}")), replays.join(", "))
+    format!("{}, {}{record}", code(&format!("clitape test {name}")), replays.join(", "))
 }
 
 /// Returns the line of the text about the observed result of a recording.
