@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clitape_recording::scenario::Workspace;
 use clitape_runner::check::check_workspace;
-use clitape_runner::report::{CheckRun, Detail, Report, terminal};
+use clitape_runner::report::{CheckRun, Detail, Report, Screen, terminal};
 use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{OwnGateway, SuiteOptions, run};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -54,7 +54,7 @@ fn told(report: &Report) -> Result<(), Failed> {
         return Ok(());
     }
     let mut text = Vec::new();
-    terminal(report, Detail::Chat, &mut text)?;
+    terminal(report, Detail::Chat, &mut Screen::new(&mut text, None))?;
     let text = String::from_utf8_lossy(&text);
     Err(anstream::adapter::strip_str(&text).to_string().into())
 }
