@@ -4,7 +4,7 @@
 use anyhow::bail;
 use clitape_recording::files::CONFIG;
 use clitape_recording::names::ScenarioName;
-use clitape_recording::scenario::{InitDone, Workspace, init, template};
+use clitape_recording::scenario::{InitDone, InitPlan, Workspace, init, template};
 use clitape_recording::text::shell_quote;
 
 use crate::confirm::remember;
@@ -18,6 +18,9 @@ use crate::terminal;
 pub(crate) struct InitArgs {
     /// Name of the first scenario, or of a further one [default: first-scenario, if there is none]
     scenario: Option<ScenarioName>,
+    /// Only for a gateway of your own: the workflow leaves clitape's own bridge out
+    #[arg(long)]
+    gateway: bool,
 }
 
 /// The name of the first scenario, unless another one is given.
@@ -40,7 +43,9 @@ pub(crate) fn run_init(
     }
     let first = FIRST.parse().expect("a name of a scenario");
     let scenario = args.scenario.as_ref().unwrap_or(&first);
-    let steps = init(workspace, scenario, args.scenario.is_some())?;
+    let plan =
+        InitPlan { first: scenario, is_named: args.scenario.is_some(), is_gateway: args.gateway };
+    let steps = init(workspace, plan)?;
     let mut out = terminal::stdout();
     let wrote = |place: &str| {
         steps.iter().any(|step| step.place.ends_with(place) && step.done == InitDone::Wrote)

@@ -208,7 +208,7 @@ pub(crate) fn exit(report: &Report) -> ExitStatus {
     if let Some(trouble) = report.troubles().first() {
         return match trouble.cause {
             Cause::Damaged => ExitStatus::Damaged,
-            Cause::Unreadable => ExitStatus::Usage,
+            Cause::Unreadable | Cause::Subject => ExitStatus::Usage,
         };
     }
     if report.has_unusable_scenario() {

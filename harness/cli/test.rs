@@ -8,14 +8,14 @@ use std::{io, thread};
 use anyhow::{anyhow, bail};
 use clitape_recording::limits::ReplayLimits;
 use clitape_recording::scenario::{SeedRange, Seeds, Workspace};
-use clitape_recording::text::plural;
+use clitape_recording::text::{TerminalSafe, plural};
 use clitape_rig::subject::{
     Conditions, DriveResult, GatewaySubject, Job, NamedGateway, ParserSubject, ReplaySubject,
     SubjectSpec, Subjects, page_of_run,
 };
 use clitape_runner::check::{FailureMemory, Marks};
 use clitape_runner::report::{
-    Pages, Report, findings, marks, page, scenario_line, summary, timings,
+    Cause, CheckRun, Pages, Report, Trouble, findings, marks, page, scenario_line, summary, timings,
 };
 use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{
@@ -155,24 +155,33 @@ fn test_subject(
     let rig = machine.rig(workspace);
     let report = &mut |event: TrialEvent<'_>| printer.show(&event);
     let mut played = Vec::new();
-    let run = match (spec, gateway) {
-        (SubjectSpec::Parser(spec), _) => {
-            run_suite(&mut ParserSubject { name, version, spec, rig }, suite, report)?
+    let mut play = || -> anyhow::Result<SuiteRun> {
+        Ok(match (spec, gateway) {
+            (SubjectSpec::Parser(spec), _) => {
+                run_suite(&mut ParserSubject { name, version, spec, rig }, suite, report)?
+            }
+            (SubjectSpec::Replay(spec), _) => {
+                run_suite(&mut ReplaySubject { name, version, spec, rig }, suite, report)?
+            }
+            (_, Some(gateway)) => {
+                let subject = GatewaySubject::new(gateway, conditions, rig);
+                let mut subject = match selection.is_whole {
+                    true => subject.with_harsh_conditions(),
+                    false => subject,
+                };
+                let run = run_suite(&mut subject, suite, report)?;
+                played = subject.played;
+                run
+            }
+            _ => bail!("{name} is of a kind that can't be tested"),
+        })
+    };
+    let run = match play() {
+        Ok(run) => run,
+        Err(error) => {
+            printer.fail(subject, &error)?;
+            return Err(error);
         }
-        (SubjectSpec::Replay(spec), _) => {
-            run_suite(&mut ReplaySubject { name, version, spec, rig }, suite, report)?
-        }
-        (_, Some(gateway)) => {
-            let subject = GatewaySubject::new(gateway, conditions, rig);
-            let mut subject = match selection.is_whole {
-                true => subject.with_harsh_conditions(),
-                false => subject,
-            };
-            let run = run_suite(&mut subject, suite, report)?;
-            played = subject.played;
-            run
-        }
-        _ => bail!("{name} is of a kind that can't be tested"),
     };
     machine.check_log()?;
     let pages = match (printer.open.html(), gateway) {
@@ -372,6 +381,17 @@ impl TrialPrinter {
             event => self.progress.follow(event),
         }
         Ok(())
+    }
+
+    /// Writes the reports of a run that broke off, so that CI has its error where it has findings.
+    fn fail(self, subject: &str, error: &anyhow::Error) -> anyhow::Result<()> {
+        let Self { progress, open, mut out, .. } = self;
+        drop(progress);
+        let sentence = TerminalSafe::lines(&format!("{error:#}")).to_string();
+        let error = Some(Trouble { cause: Cause::Subject, sentence });
+        let check = CheckRun { error, ..CheckRun::of(&format!("subject {subject}"), Vec::new()) };
+        let report = Report::new(env!("CARGO_PKG_VERSION"), Vec::new(), vec![check]);
+        open.finish(&report, &Pages::new(), &mut out)
     }
 
     /// Prints the findings and the summary, and writes the reports. `nothing` says why nothing ran, if the selection does

@@ -319,12 +319,10 @@ impl Program {
         self.printed().overflow.or_else(of_memory)
     }
 
-    /// Returns the last lines of its output, at most `lines`, without blank ones.
+    /// Returns the last lines of its output, at most `lines`, without blank ones and what npm says of itself. The first
+    /// line that names an error is always among them, because a trace of calls may follow it.
     pub fn last_lines(&self, lines: usize) -> Vec<String> {
-        let printed = self.printed();
-        let text = String::from_utf8_lossy(&printed.end);
-        let all: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        all[all.len().saturating_sub(lines)..].iter().map(|line| (*line).to_owned()).collect()
+        telling_lines(&String::from_utf8_lossy(&self.printed().end), lines)
     }
 
     /// Copies all output to `sink` too, from its beginning if this is called at once. The stdout that a caller reads
@@ -634,8 +632,30 @@ impl Ended {
     }
 }
 
+/// Returns the lines at the end of an output that say most, at most `most`.
+fn telling_lines(text: &str, most: usize) -> Vec<String> {
+    let is_noise = |line: &&str| line.is_empty() || line.starts_with("npm notice");
+    let all: Vec<&str> = text.lines().map(str::trim).filter(|line| !is_noise(line)).collect();
+    let from = all.len().saturating_sub(most);
+    let error = all.iter().position(|line| line.contains("Error")).filter(|at| *at < from);
+    let shown = error.into_iter().chain(from + usize::from(error.is_some())..all.len());
+    shown.map(|at| all[at].to_owned()).collect()
+}
+
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn the_last_lines_have_the_first_error() {
+        let check = |text: &str, expect: &[&str]| {
+            assert_eq!(super::telling_lines(text, 3), expect, "{text:?}");
+        };
+        check("a\n\n b \nnpm notice new version\n", &["a", "b"]);
+        check("a\nb\nc\nd\n", &["b", "c", "d"]);
+        let first = "TypeError: no grammy";
+        check("TypeError: no grammy\n at b\n at c\n at Error d\n", &[first, "at c", "at Error d"]);
+        check("a\nTypeError: no grammy\nb\n", &["a", first, "b"]);
+    }
+
     use clitape_gateway::ByteSize;
 
     use super::*;

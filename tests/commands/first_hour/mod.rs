@@ -141,7 +141,7 @@ fn init_overwrites_nothing() {
     assert_eq!(code, 0, "{out}");
     for part in [
         "wrote  .gitattributes",
-        "added  3 lines to .gitignore",
+        "added  5 lines to .gitignore",
         "wrote  scenarios/late-edit/",
         "kept   clitape.toml: add `[versions]`",
         "clitape record late-edit",
@@ -154,7 +154,18 @@ fn init_overwrites_nothing() {
     assert!(read(&dir.join(".gitignore")).starts_with("node_modules\n.clitape/\n# Goldens"));
     assert!(read(&dir.join(".gitattributes")).contains("cassettes/** -text\n"));
     let workflow = repository.join(".github/workflows/clitape.yml");
-    assert!(read(&workflow).contains("working-directory: \"e2e\"\n"), "{}", read(&workflow));
+    let written = read(&workflow);
+    let version = env!("CARGO_PKG_VERSION");
+    for part in [
+        "working-directory: \"e2e\"\n",
+        "            e2e/clitape.xml\n            e2e/mine.xml\n",
+        &format!("key: clitape-{version}-"),
+        &format!("--tag \"v{version}\" clitape\n"),
+        "- run: clitape test --github --junit clitape.xml\n",
+    ] {
+        assert!(written.contains(part), "no `{part}` in\n{written}");
+    }
+    assert!(!written.contains("{{version}}") && !written.contains("{{setup}}"), "{written}");
 
     // A second `init` has no effect; files that a person changed stay.
     fs::write(&workflow, "name: mine\n").unwrap();
@@ -172,6 +183,55 @@ fn init_overwrites_nothing() {
     assert_eq!(read(&dir.join("clitape.toml")), "# mine\n");
     // Outside a workspace, every command names the way to start one.
     check(home.path(), &["test"], 2, &[], &["start one with `clitape init`"]);
+}
+
+/// Returns the commands of the workflow of a repository, but for the one that installs clitape.
+fn steps(repository: &Path) -> Vec<String> {
+    let text = fs::read_to_string(repository.join(".github/workflows/clitape.yml")).unwrap();
+    let commands = text.lines().filter_map(|line| line.strip_prefix("      - run: "));
+    commands.filter(|command| !command.contains("cargo install")).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_workflow_sets_a_gateway_up_and_tests_it_as_it_stands() {
+    let home = tempfile::tempdir().unwrap();
+    install_claude(home.path());
+    let repository = home.path().join("bot");
+    fs::create_dir_all(repository.join(".git")).unwrap();
+    for file in ["package.json", "requirements.txt", "go.mod"] {
+        fs::write(repository.join(file), "").unwrap();
+    }
+    let (code, out) = run_at_home(home.path(), &repository, &["init", "--gateway"]);
+    assert_eq!(code, 0, "{out}");
+    let [npm, pip, go, test] = &steps(&repository)[..] else { panic!("{:?}", steps(&repository)) };
+    assert!(
+        npm.starts_with("npm install") && pip.contains("pip install -r") && go.starts_with("go ")
+    );
+    let (code, out) = run_at_home(home.path(), &repository, &["record", "first-scenario"]);
+    assert_eq!(code, 0, "{out}");
+    let play = |config: &str| {
+        let path = repository.join("clitape.toml");
+        fs::write(&path, fs::read_to_string(&path).unwrap() + config).unwrap();
+        let programs = Path::new(env!("CARGO_BIN_EXE_clitape")).parent().unwrap().display();
+        let path = format!("{programs}:{}", std::env::var("PATH").unwrap());
+        let mut shell = Command::new("bash");
+        shell.args(["-e", "-c", test]).current_dir(&repository).env("PATH", path);
+        for folder in ["cache", "state"] {
+            shell.env(format!("XDG_{}_HOME", folder.to_uppercase()), home.path().join(folder));
+        }
+        let output = shell.output().unwrap();
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        (output.status.code().unwrap(), text)
+    };
+    let (code, out) = play("");
+    assert!(code == 0 && out.contains("::notice::") && out.contains("[subject.mine]"), "{out}");
+    // A gateway that does not start is told where CI looks.
+    let fails = "sh', '-c', 'echo \"Error: Cannot find package grammy\" >&2; exit 1";
+    let config = format!("\n[subject.mine]\nkind = 'gateway'\ncommand = ['{fails}']\n");
+    let (code, out) = play(&config);
+    assert!(code == 2 && out.contains("::error title=clitape::"), "{code}: {out}");
+    let told = "Error: Cannot find package grammy";
+    assert!(fs::read_to_string(repository.join("mine.xml")).unwrap().contains(told));
 }
 
 /// Adds an entry to a cache, with this size and this time since its last use.

@@ -33,6 +33,6 @@ pub use setup::{
     AcpClient, ChannelSpec, Chat, ChatMode, ChatProfile, DeliverySpec, RunSpec, SessionSpec, Setup,
     StreamBreak, StreamBreakError, Variant,
 };
-pub use template::{InitDone, InitStep, init};
+pub use template::{InitDone, InitPlan, InitStep, init};
 pub use versions::{VersionRange, Versions, fact_of};
 pub use workspace::{OwnFile, Stray, Workspace};

@@ -129,8 +129,44 @@ const LINES: [(&str, &str); 2] = [
 /// The workflow of GitHub Actions, and its place in a repository.
 const WORKFLOW: (&str, &str) =
     (".github/workflows/clitape.yml", include_str!("template/workflow.yml"));
-/// The placeholder of the workspace's folder in the workflow.
-const FOLDER: &str = "{{folder}}";
+/// The line of the workflow that tests clitape's own bridge.
+const OWN_STEP: &str = "      - run: clitape test --github --junit clitape.xml\n";
+/// How a gateway is set up in the workflow, by the file that a repository has for it. The machine has these programs.
+const SETUPS: [(&str, &str); 4] = [
+    ("package.json", "npm install --no-audit --no-fund"),
+    ("requirements.txt", "python3 -m pip install -r requirements.txt"),
+    ("pyproject.toml", "python3 -m pip install ."),
+    ("go.mod", "go build ./..."),
+];
+
+/// What a new workspace is for.
+#[derive(Debug, Clone, Copy)]
+pub struct InitPlan<'a> {
+    /// The first scenario.
+    pub first: &'a ScenarioName,
+    /// True if a person named it, so that it is written beside others.
+    pub is_named: bool,
+    /// True if only a gateway of their own is tested, and clitape's bridge is left out.
+    pub is_gateway: bool,
+}
+
+/// Returns the workflow of a workspace that is in this folder of its repository.
+fn workflow(root: &Path, folder: &str, is_gateway: bool) -> String {
+    let setup = SETUPS.iter().filter(|(file, _)| files::is_there(&root.join(file)));
+    let setup: String = setup.map(|(_, command)| format!("      - run: {command}\n")).collect();
+    let inside = if folder == "." { String::new() } else { format!("{folder}/") };
+    // A JSON string is also a YAML string.
+    let quoted = serde_json::Value::from(folder).to_string();
+    let own = if is_gateway { "" } else { OWN_STEP };
+    let places = [
+        ("{{version}}", env!("CARGO_PKG_VERSION")),
+        ("{{folder}}", &quoted),
+        ("{{inside}}", &inside),
+        ("{{setup}}", &setup),
+        ("{{own}}", own),
+    ];
+    places.iter().fold(WORKFLOW.1.to_owned(), |text, (place, value)| text.replace(place, value))
+}
 
 /// A file or folder, and the change made to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -163,18 +199,15 @@ impl fmt::Display for InitStep {
     }
 }
 
-/// Makes a workspace of a folder, with the scenario `first` if it has none, or if it lacks this one and `is_named`.
+/// Makes a workspace of a folder, with the first scenario if it has none, or if it lacks this one and a person named it.
 /// Existing files are not overwritten: missing lines are added to `.gitattributes` and `.gitignore`. The workflow goes
 /// where GitHub looks for it, into the nearest folder above that is a repository.
 ///
 /// # Errors
 ///
 /// [`ScenarioError`] if a file can't be read or written, or is a link.
-pub fn init(
-    workspace: &Workspace,
-    first: &ScenarioName,
-    is_named: bool,
-) -> Result<Vec<InitStep>, ScenarioError> {
+pub fn init(workspace: &Workspace, plan: InitPlan<'_>) -> Result<Vec<InitStep>, ScenarioError> {
+    let InitPlan { first, is_named, is_gateway } = plan;
     let root = workspace.root();
     files::make_folder(root)?;
     let mut steps = Vec::new();
@@ -204,7 +237,7 @@ pub fn init(
     };
     step("clitape.toml", done);
     let (repository, folder) = repository(root)?;
-    let (place, text) = WORKFLOW;
+    let place = WORKFLOW.0;
     let path = repository.join(place);
     let shown = match folder.as_str() {
         "." => place.to_owned(),
@@ -216,9 +249,7 @@ pub fn init(
         let parent = Path::new(place).parent().unwrap_or(Path::new(place));
         files::check_folders(&repository, parent)?;
         files::make_folder(&repository.join(parent))?;
-        // A JSON string is also a YAML string.
-        let folder = serde_json::Value::from(folder).to_string();
-        files::replace(&path, text.replace(FOLDER, &folder))?;
+        files::replace(&path, workflow(root, &folder, is_gateway))?;
         step(&shown, InitDone::Wrote);
     }
     Ok(steps)

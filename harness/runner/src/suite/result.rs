@@ -94,6 +94,8 @@ pub enum Cause {
     Damaged,
     /// A file can't be read or written.
     Unreadable,
+    /// A subject does not start, or its run broke off.
+    Subject,
 }
 
 /// What was run, added up.
