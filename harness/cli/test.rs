@@ -140,6 +140,12 @@ fn test_subject(
     if !matches!(spec, SubjectSpec::Gateway(_)) && !conditions.are_recorded() {
         bail!("{name} is no gateway, so that it has neither a pace nor a chat server");
     }
+    if args.update && !conditions.are_recorded() {
+        bail!(
+            "`--update` proposes what a run with the recorded times shows; leave out `--pace` and what goes wrong, and \
+             run it again"
+        );
+    }
     let gateway = match spec {
         SubjectSpec::Gateway(_) => Some(gateway(&subjects, subject)?),
         _ => None,

@@ -644,6 +644,11 @@ fn telling_lines(text: &str, most: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use clitape_gateway::ByteSize;
+
+    use super::*;
+    use crate::host::HostPaths;
+
     #[test]
     fn the_last_lines_have_the_first_error() {
         let check = |text: &str, expect: &[&str]| {
@@ -655,11 +660,6 @@ mod tests {
         check("TypeError: no grammy\n at b\n at c\n at Error d\n", &[first, "at c", "at Error d"]);
         check("a\nTypeError: no grammy\nb\n", &["a", first, "b"]);
     }
-
-    use clitape_gateway::ByteSize;
-
-    use super::*;
-    use crate::host::HostPaths;
 
     /// Starts a shell that runs `script`.
     fn shell(script: &str, with_stdin: bool) -> (Scratch, Program) {
