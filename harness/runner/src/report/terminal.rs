@@ -107,7 +107,10 @@ fn write_group(out: &mut Screen<'_>, group: &FindingGroup<'_>, detail: Detail) -
     let Finding { id, place, context, chat, diff, .. } = head;
     write!(out, "\n{BAD}{id}{BAD:#} {BOLD}{place}{BOLD:#}")?;
     if let others @ 1.. = group.others() {
-        write!(out, " {DIM}and {}{DIM:#}", plural(others, "more finding"))?;
+        let more = format!("and {}", plural(others, "more finding"));
+        let used = width(&format!("{id} {place} {more}"));
+        let gap = if out.columns().is_some_and(|most| used > most) { "\n    " } else { " " };
+        write!(out, "{gap}{DIM}{more}{DIM:#}")?;
     }
     writeln!(out)?;
     sentences(out, head)?;
