@@ -143,7 +143,7 @@ fn a_chat_of_the_user_s_choice_gets_the_calls() {
 #[test]
 fn the_terminal_shows_the_buttons_that_a_real_chat_gets() {
     let (address, told) = bot_api_server();
-    let args = ["replay", "cassettes/permission-allow/2.1.330", "--speed", "5"];
+    let args = ["replay", "cassettes/permission-allow/2.1.332", "--speed", "5"];
     let server = ["--telegram-api", &address, "--chat", "-5"];
     let mut command = clitape();
     let out = command.args(args).args(server).env("TELEGRAM_BOT_TOKEN", "1:x").output().unwrap();

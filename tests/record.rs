@@ -118,7 +118,7 @@ fn unscripted() -> Result<(), Failed> {
     let (code, out, err) = run(dir.path(), &["record", "--yes", "short"]);
     let told = format!("{code}\n{out}{err}");
     expect(code == 4 && err.contains("/v1/messages"), &told)?;
-    expect(!dir.path().join("cassettes/short/2.1.330").exists(), "something was written")
+    expect(!dir.path().join("cassettes/short/2.1.332").exists(), "something was written")
 }
 
 /// Checks that a failure of the CLI is recorded only if the scenario expects it.

@@ -97,7 +97,7 @@ fn work(shape: Shape, bytes: usize) -> [f64; 3] {
 /// Measures making a cassette from a capture, whose ids are replaced.
 fn work_of_import(bytes: usize) -> [f64; 3] {
     let stdout = Shape::Calls.stdout(bytes);
-    let (scenario, version) = ("long".parse().unwrap(), "2.1.330".parse().unwrap());
+    let (scenario, version) = ("long".parse().unwrap(), "2.1.332".parse().unwrap());
     let mut replaced = 0;
     let info = measure(|| {
         let take = import(&scenario, &stdout, &[], Some(&version)).unwrap();
@@ -121,7 +121,7 @@ fn work_of_page(bytes: usize) -> [f64; 3] {
     let dir = tempfile::tempdir().unwrap();
     let stdout = Shape::Session.stdout(bytes);
     fs::write(dir.path().join("long.jsonl"), &stdout).unwrap();
-    let import = ["import", "long.jsonl", "--scenario", "long", "--cli-version", "2.1.330"];
+    let import = ["import", "long.jsonl", "--scenario", "long", "--cli-version", "2.1.332"];
     for args in [&["init"][..], &import] {
         let mut clitape = Command::new(env!("CARGO_BIN_EXE_clitape"));
         let status = clitape.args(args).current_dir(dir.path()).stdout(Stdio::null()).status();

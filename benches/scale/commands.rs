@@ -66,7 +66,7 @@ impl CommandRow {
 fn imported(dir: &Path, file: &Path, args: &[&str]) -> Result<f64> {
     clitape(dir, &["init"])?;
     let file = file.display().to_string();
-    let import = ["import", &file, "--scenario", "long", "--cli-version", "2.1.330"];
+    let import = ["import", &file, "--scenario", "long", "--cli-version", "2.1.332"];
     clitape(dir, &[&import[..], &LIMITS].concat())?;
     clitape(dir, &[args, &LIMITS].concat())
 }

@@ -14,7 +14,9 @@ use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Scenario, Workspace};
 use clitape_recording::text::plural;
 use clitape_runner::baseline::accept;
-use clitape_runner::drift::{About, Drift, NotCompared, Recorder, Scope, Side, committed, drift};
+use clitape_runner::drift::{
+    About, Doubts, Drift, NotCompared, Race, Recorder, Scope, Side, committed, drift,
+};
 use clitape_runner::record::{
     Claude, ClaudeChoice, RecordError, RecordSettings, ResolveSettings, help, newest, resolve,
 };
@@ -39,7 +41,9 @@ recorded is recorded now, with the CLI from npm, and kept in the cache; `clitape
 --help` says what a recording may do. The report says, the gravest first, what changes in
 the records, in their number and order, in the dialogue, on the command line, in the lanes
 of the replay, in what a person sees, and in how the CLI ends. What could not be compared is
-listed, and is as bad as a change.
+listed, and is as bad as a change. Where a recording that was made now has its records in
+another order, both versions record the scenario again: a difference that does not come
+again is a race, which is listed and is no change.
 
 `--accept` is for a version whose report you have read. It puts the recordings into
 cassettes/, the text of `--help` into versions/ and the version into clitape.toml, and
@@ -146,7 +150,7 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
     let mut session = DriftSession {
         workspace,
         scenarios,
-        host,
+        host: &host,
         stop: &stop,
         jobs: args.jobs.get(),
         progress: ProgressLine::new(quiet),
@@ -154,22 +158,27 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         settings: args.limits.record(CONFINE),
         limits,
         not_recorded: Vec::new(),
-        folder: None,
+        folders: Vec::new(),
     };
     let known = to.as_ref().map(|to| committed(workspace, to, &session.scenarios));
     let known = known.unwrap_or_default();
     let from = session.of_version(&args.from, (&known, to.as_ref().unwrap_or(&args.from)))?;
     let like = (&from.recordings, &args.from);
-    let to = match (&to, &args.claude) {
-        (Some(version), _) => session.of_version(version, like)?,
-        (None, Some(choice)) => session.of_program(choice, like)?,
+    let choice = match (&to, &args.claude) {
+        (Some(version), _) => ClaudeChoice::Npm(version.clone()),
+        (None, Some(choice)) => choice.clone(),
         (None, None) => bail!("name a version with `--to`, or a program with `--claude`"),
     };
-    let DriftSession { scenarios, mut progress, not_recorded, folder: _folder, .. } = session;
+    let to = match &to {
+        Some(version) => session.of_version(version, like)?,
+        None => session.of_program(&choice, like)?,
+    };
+    let mut sides = [from, to];
+    let races = session.races(&mut sides, [&ClaudeChoice::Npm(args.from.clone()), &choice])?;
+    let DriftSession { scenarios, mut progress, not_recorded, folders: _folders, .. } = session;
     let total = plural(scenarios.len(), "scenario");
     progress.begin(&format!("comparing {total}"), ["compared", "scenario"]);
-    let scope = Scope { scenarios, not_recorded, left_out };
-    let sides = [from, to];
+    let scope = Scope { scenarios, not_recorded, left_out, races };
     let options =
         SuiteOptions { jobs: args.jobs.get(), stop: Some(&stop), ..SuiteOptions::new(&selection) };
     let found = drift(&sides, scope, options, &mut progress.reporter())?;
@@ -229,7 +238,7 @@ type Like<'a> = (&'a BTreeMap<ScenarioName, Workspace>, &'a CliVersion);
 struct DriftSession<'a> {
     workspace: &'a Workspace,
     scenarios: Vec<Arc<Scenario>>,
-    host: clitape_process::host::HostPaths,
+    host: &'a clitape_process::host::HostPaths,
     stop: &'a AtomicBool,
     jobs: Option<usize>,
     progress: ProgressLine,
@@ -239,11 +248,11 @@ struct DriftSession<'a> {
     /// The limits of the search for a CLI.
     limits: ResolveSettings,
     not_recorded: Vec<NotCompared>,
-    /// The folder with the recordings of a program; dropping it removes them.
-    folder: Option<Scratch>,
+    /// The folders with recordings that are not stored in the cache; dropping them removes the recordings.
+    folders: Vec<Scratch>,
 }
 
-impl DriftSession<'_> {
+impl<'a> DriftSession<'a> {
     /// Gathers the recordings of a version of the CLI: the committed ones, and the others made now.
     fn of_version(&mut self, version: &CliVersion, like: Like<'_>) -> anyhow::Result<Side> {
         let known = committed(self.workspace, version, &self.scenarios);
@@ -296,18 +305,79 @@ impl DriftSession<'_> {
         };
         let scenarios = self.scenarios.clone();
         // The program may start others that change while it stays the same, so that its recordings are not cached.
-        let folder = Scratch::for_program(&self.host)?;
-        let cache = folder.path().to_owned();
-        self.folder = Some(folder);
+        let cache = self.folder()?;
         self.add(&mut side, &claude, &scenarios, like, &cache)?;
         Ok(side)
+    }
+
+    /// Makes a folder for recordings that are not stored in the cache.
+    fn folder(&mut self) -> anyhow::Result<PathBuf> {
+        let folder = Scratch::for_program(self.host)?;
+        let path = folder.path().to_owned();
+        self.folders.push(folder);
+        Ok(path)
+    }
+
+    /// Records again, with both versions, what differs in the order of its records, and returns the differences that do
+    /// not come again. The new recordings without a difference take the place of the first ones.
+    fn races(
+        &mut self,
+        sides: &mut [Side; 2],
+        choices: [&ClaudeChoice; 2],
+    ) -> anyhow::Result<Vec<Race>> {
+        let doubts = Doubts::find(sides, &self.scenarios, self.workspace)?;
+        if doubts.scenarios.is_empty() {
+            return Ok(Vec::new());
+        }
+        let claudes = match choices.map(|choice| self.resolved(choice)) {
+            [Ok(from), Ok(to)] => [from, to],
+            // Without one of the versions, the differences are reported as they are.
+            [Err(error), _] | [_, Err(error)] => match error.downcast_ref() {
+                Some(RecordError::Stopped) => return Err(error),
+                _ => return Ok(Vec::new()),
+            },
+        };
+        let versions = sides.each_ref().map(|side| side.about.version.clone());
+        let total = plural(doubts.scenarios.len(), "scenario");
+        let mut again = [BTreeMap::new(), BTreeMap::new()];
+        for at in [0, 1] {
+            let claude = &claudes[at];
+            let step = format!("recording {total} again with claude {}", claude.version);
+            self.progress.begin(&step, ["recorded", "scenario"]);
+            // The older version is compared with the first recording of the newer one, and that with the new recording.
+            let recordings = if at == 0 { &sides[1].recordings } else { &again[0] };
+            let (recordings, cache) = (recordings.clone(), self.folder()?);
+            let recorder = self.recorder(claude, (&recordings, &versions[1 - at]), &cache);
+            let made = recorder.record(&doubts.scenarios, &mut self.progress.reporter())?;
+            again[at] = made.recordings;
+        }
+        Ok(doubts.settle(sides, again)?)
+    }
+
+    /// Returns the recorder of a CLI. A recording waits more than it works, so that twice as many as there are cores are
+    /// made at a time.
+    fn recorder<'r>(&self, claude: &'r Claude, like: Like<'r>, cache: &'r Path) -> Recorder<'r>
+    where
+        'a: 'r,
+    {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Recorder {
+            claude,
+            workspace: self.workspace,
+            like,
+            cache,
+            settings: self.settings,
+            jobs: self.jobs.or(Some(2 * cores)),
+            host: self.host,
+            stop: self.stop,
+        }
     }
 
     fn resolved(&mut self, choice: &ClaudeChoice) -> anyhow::Result<Claude> {
         let cache = cache()?;
         let progress = &mut self.progress;
         let mut note = |text: &str| progress.step(text);
-        Ok(resolve(choice, &cache, self.limits, &self.host, self.stop, &mut note)?)
+        Ok(resolve(choice, &cache, self.limits, self.host, self.stop, &mut note)?)
     }
 
     /// Adds the recordings that a CLI makes now, and the text of its `--help` if that is unknown.
@@ -320,7 +390,7 @@ impl DriftSession<'_> {
         cache: &Path,
     ) -> anyhow::Result<()> {
         if side.help.is_err() {
-            let text = help(claude, self.limits, &self.host, self.stop);
+            let text = help(claude, self.limits, self.host, self.stop);
             side.help = text.map_err(|error| error.to_string());
         }
         if lacking.is_empty() {
@@ -332,16 +402,7 @@ impl DriftSession<'_> {
         let total = plural(lacking.len(), "scenario");
         let step = format!("recording {total} with claude {}", claude.version);
         self.progress.begin(&step, ["recorded", "scenario"]);
-        let recorder = Recorder {
-            claude,
-            workspace: self.workspace,
-            like,
-            cache,
-            settings: self.settings,
-            jobs: self.jobs,
-            host: &self.host,
-            stop: self.stop,
-        };
+        let recorder = self.recorder(claude, like, cache);
         let made = recorder.record(lacking, &mut self.progress.reporter())?;
         side.recordings.extend(made.recordings);
         self.not_recorded.extend(made.failed);

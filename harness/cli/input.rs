@@ -108,7 +108,7 @@ const UNCOMMITTED: &str = "HEAD";
 /// The options that choose scenarios
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct SelectionArgs {
-    /// Scenarios: NAME, NAME/VERSION, or a pattern such as 'three-*' or '*/2.1.330'
+    /// Scenarios: NAME, NAME/VERSION, or a pattern such as 'three-*' or '*/2.1.332'
     #[arg(value_name = "SCENARIO")]
     names: Vec<NamePattern>,
     /// Only scenarios that track this issue, such as openclaw#80046 or 'openclaw#*'

@@ -92,7 +92,7 @@ fn a_comparison_that_is_stopped_reports_what_was_compared() {
     );
     let mut command = clitape();
     command.current_dir(root()).args(["compare", "this", &same, "plain-text", "three-tools"]);
-    command.args(["--version", "2.1.330", "--jobs", "1", "--out"]).arg(dir.path().join("out"));
+    command.args(["--version", "2.1.332", "--jobs", "1", "--out"]).arg(dir.path().join("out"));
     let child = command.stdout(Stdio::piped()).spawn().unwrap();
     let began = Instant::now();
     while !waits.exists() && began.elapsed() < Duration::from_secs(120) {
@@ -114,12 +114,12 @@ fn a_comparison_ends_at_the_first_difference_and_writes_it_as_junit() {
     let dir = tempfile::tempdir().unwrap();
     let other = changed(&dir, "s/tape recorder/record player/");
     let junit = dir.path().join("junit.xml");
-    let args = ["this", &other, "plain-text", "three-tools", "--version", "2.1.330"];
+    let args = ["this", &other, "plain-text", "three-tools", "--version", "2.1.332"];
     let options = ["--jobs", "1", "--fail-fast", "--junit", junit.to_str().unwrap()];
     let verdict = "1 of 1 cassette differs; after the first finding: not compared: 1 cassette";
     check(&[&args[..], &options[..]].concat(), 3, &[verdict]);
     let written = fs::read_to_string(&junit).unwrap();
-    for part in ["CM001 sides-differ plain-text 2.1.330 bus", "name=\"plain-text\""] {
+    for part in ["CM001 sides-differ plain-text 2.1.332 bus", "name=\"plain-text\""] {
         assert!(written.contains(part), "{part}: {written}");
     }
     assert!(!written.contains("three-tools"), "{written}");
@@ -131,7 +131,7 @@ fn one_other_word_is_found_with_its_class_and_shown_side_by_side() {
     let other = changed(&dir, "s/port 8081/port 9090/g");
     let told = [
         "4 of 4 cassettes differ",
-        "text     three-tools 2.1.330 telegram-partial turn 1, +",
+        "text     three-tools 2.1.332 telegram-partial turn 1, +",
         "Whether gateway does what it prints: its trace is taken at its word.",
         "Other arrivals of the bytes: every replay brought whole lines, 200 ms apart",
     ];
@@ -142,8 +142,8 @@ fn one_other_word_is_found_with_its_class_and_shown_side_by_side() {
         "<span class=\"badge text\">text</span>",
         "What a person ends up reading",
         "the client asks for port 9090.",
-        "B  gateway replay cassettes/three-tools/2.1.330 --mode partial --pace 200 --lane telegram --json",
-        "differs in the same way as 2.1.330",
+        "B  gateway replay cassettes/three-tools/2.1.332 --mode partial --pace 200 --lane telegram --json",
+        "differs in the same way as 2.1.332",
         "<h2>Not covered</h2>",
     ] {
         assert!(page.contains(part), "no `{part}` on the page");
@@ -151,7 +151,7 @@ fn one_other_word_is_found_with_its_class_and_shown_side_by_side() {
     let path = dir.path().to_str().unwrap();
     assert!(!page.contains(path) && !text.contains(path), "where the program lies is told");
     assert!(!page.contains("<script"), "there is a script");
-    let place = "- `three-tools 2.1.330 telegram-partial` (text) ";
+    let place = "- `three-tools 2.1.332 telegram-partial` (text) ";
     assert!(text.contains(place) && text.contains("\n## Not covered\n\n- "), "{text}");
 }
 
@@ -179,7 +179,7 @@ fn a_program_that_fails_is_told_and_the_rest_is_compared() {
     let script = "case $2 in *bash-count*) echo 'no such tape' >&2; exit 1;; esac\nclitape \"$@\"";
     let fails = gateway(&dir, script);
     let told = [
-        "Could not be compared\n  B (gateway): it ended with code 1: no such tape [bash-count 2.1.330, chat partial",
+        "Could not be compared\n  B (gateway): it ended with code 1: no such tape [bash-count 2.1.332, chat partial",
         "nothing differs in 4 cassettes; ",
         "Replays that could not be compared: ",
     ];

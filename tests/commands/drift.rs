@@ -16,12 +16,19 @@ use serde_json::Value;
 /// A change as a test names it, by its kind and its place.
 type Named<'a> = (&'a str, &'a str);
 
-/// Runs the command, and returns its exit code, its output, and the report.
+/// Runs the command, and returns its exit code, its output, and the report. No version can be installed.
 fn drift(dir: &Path, args: &[&str]) -> (i32, String, Value) {
     let out = tempfile::tempdir().expect("there is a temporary folder");
+    put_program(&out.path().join("bin/npm"), "#!/bin/sh\nexit 1\n");
     let file = out.path().join("drift.json");
-    let file = file.to_str().expect("the path is text");
-    let (code, printed, errors) = run(dir, &[&["drift", "--json", file], args].concat());
+    let mut command = clitape();
+    command.current_dir(dir).args(["drift", "--json"]).arg(&file).args(args);
+    command.env("PATH", format!("{}:/usr/bin:/bin", out.path().join("bin").display()));
+    command.env("XDG_CACHE_HOME", out.path().join("cache"));
+    let output = command.output().expect("the command runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (printed, errors) = (text(&output.stdout), text(&output.stderr));
+    let code = output.status.code().expect("it exits");
     let text = fs::read_to_string(file);
     let text = text.unwrap_or_else(|error| panic!("{error}: {code}\n{printed}{errors}"));
     (code, printed, serde_json::from_str(&text).expect("the report is JSON"))
@@ -39,17 +46,24 @@ fn changes(report: &Value) -> Vec<Named<'_>> {
 }
 
 #[test]
-fn from_2_1_329_to_2_1_330_two_things_change_and_nothing_that_a_person_sees() {
-    let (code, printed, report) = drift(root(), &["--from", "2.1.329", "--to", "2.1.330"]);
+fn from_2_1_329_to_2_1_332_six_things_change_and_nothing_that_a_person_sees() {
+    let (code, printed, report) = drift(root(), &["--from", "2.1.329", "--to", "2.1.332"]);
     assert_eq!(code, 3, "{printed}");
     let first = printed.lines().next().unwrap_or_default();
     assert!(first.contains("Nothing a person sees has changed, in "), "{first}");
     assert_eq!(
         changes(&report),
-        [("field-new", "result.begun_message_ids"), ("value-new", "system/init.capabilities[]")]
+        [
+            ("field-new", "result.begun_message_ids"),
+            ("field-new", "system/init.sandbox_enabled"),
+            ("field-new", "user.refusal_retry"),
+            ("value-new", "system/init.capabilities[]"),
+            ("field-new", "control_response.response<success>.response.sandbox_enabled"),
+            ("value-new", "control_response.response<success>.response.capabilities[]"),
+        ]
     );
-    let capability = &report["changes"][1];
-    assert_eq!(capability["what"], "has the new value `withdrawn_tools_v1`");
+    let capability = &report["changes"][5];
+    assert_eq!(capability["what"], "has the new value `mcp_call_soft_error_result_v1`");
     assert_eq!(report["not_compared"], Value::Array(Vec::new()));
     assert_eq!(report["person_sees"], false);
 }
@@ -81,7 +95,7 @@ const KNOWN: [Named<'static>; 20] = [
 
 #[test]
 fn a_report_is_printed_and_only_one() {
-    let two = ["drift", "--from", "2.1.329", "--to", "2.1.330", "plain-text"];
+    let two = ["drift", "--from", "2.1.329", "--to", "2.1.332", "plain-text"];
     let (code, out, err) = run(root(), &[&two[..], &["--json", "-"]].concat());
     let report: Value = serde_json::from_str(&out).expect("the report alone is on standard output");
     assert_eq!((changes(&report).is_empty(), code), (false, 3), "{out}{err}");
@@ -148,7 +162,7 @@ fn npm_runs_in_a_folder_without_files_of_the_workspace() {
     );
     put_program(&log.path().join("bin/npm"), &script);
     let mut command = clitape();
-    command.current_dir(dir).args(["drift", "--from", "2.1.330", "--to", "latest", "--yes"]);
+    command.current_dir(dir).args(["drift", "--from", "2.1.332", "--to", "latest", "--yes"]);
     command.env("PATH", format!("{}:/usr/bin:/bin", log.path().join("bin").display()));
     command.env("XDG_CACHE_HOME", log.path().join("cache"));
     let output = command.output().expect("the command runs");

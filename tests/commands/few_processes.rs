@@ -48,7 +48,7 @@ fn a_command_without_threads_goes_on_or_says_what_it_lacks() {
     let dir = workspace.path();
     fs::create_dir(dir.join("home")).unwrap();
     let claude =
-        "#!/bin/sh\n[ $1 = --version ] && echo 2.1.330 && exit\necho '{\"type\":\"result\"}'\n";
+        "#!/bin/sh\n[ $1 = --version ] && echo 2.1.332 && exit\necho '{\"type\":\"result\"}'\n";
     put_program(&dir.join("claude"), claude);
     put_program(&dir.join("subject"), "#!/bin/sh\necho '{}'\n");
     put_program(&dir.join("agent"), "#!/bin/sh\nread -r line\n");

@@ -27,7 +27,7 @@ fn one_cause_is_one_finding_with_the_chat_first() {
     let workspace = expecting(&["three-tools"], "Now the other one", "Now an other one");
     let dir = workspace.path();
     let shown = [
-        "GD001 golden-differs three-tools 2.1.330 telegram-partial and 19 more findings\n",
+        "GD001 golden-differs three-tools 2.1.332 telegram-partial and 19 more findings\n",
         "  - expected  ",
         "   + came  ",
         "   at 5.400 s\n",
@@ -65,8 +65,8 @@ fn every_lane_is_shown_on_demand() {
     let workspace = expecting(&["three-tools"], "Now the other one", "Now an other one");
     let dir = workspace.path();
     let lanes = [
-        "\n  three-tools telegram-partial 2.1.330, 2.1.329",
-        "\n  three-tools bus 2.1.330",
+        "\n  three-tools telegram-partial 2.1.332, 2.1.329",
+        "\n  three-tools bus 2.1.332",
         "\n  three-tools lifecycle 1.0.128",
         "what came in",
         "\"kind\":\"editMessageText\"",

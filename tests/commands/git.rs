@@ -268,7 +268,7 @@ fn git_runs_nothing_that_the_repository_names() {
             assert!(ran.contains(*name), "{}: `{name}` is not among {ran:?}", git.display());
         }
 
-        put_program(&hostile.programs.path().join("claude"), "#!/bin/sh\necho 2.1.330\n");
+        put_program(&hostile.programs.path().join("claude"), "#!/bin/sh\necho 2.1.332\n");
         let cli = hostile.programs.path().join("claude").display().to_string();
         let out = hostile.programs.path().join("out").display().to_string();
         let missing = format!("--changed={MISSING}");
@@ -280,7 +280,7 @@ fn git_runs_nothing_that_the_repository_names() {
             (4, &["sweep", "--changed", "--seeds", "1"]),
             (4, &["proof", "--changed", "--no-png", "--out", &out]),
             (4, &["record", "--changed", "--yes", "--claude", &cli]),
-            (4, &["drift", "--from", "2.1.329", "--to", "2.1.330", "--changed"]),
+            (4, &["drift", "--from", "2.1.329", "--to", "2.1.332", "--changed"]),
             (4, &["compare", "this", "git:HEAD", "--changed", "--out", &out]),
             (3, &["compare", "this", "git:HEAD", "--out", &out]),
             (2, &["compare", "this", &format!("git:{MISSING}"), "--out", &out]),

@@ -367,7 +367,7 @@ fn what_is_replayed_has_a_limit() {
     check(dir.path(), &short(&["--max-pieces", "599", "--cut", "byte"]), 2, "has 600 pieces");
     check(dir.path(), &short(&["--max-pieces", "599", "--cut", "1"]), 2, "has 600 pieces");
     check(dir.path(), &short(&["--max-pieces", "600", "--cut", "byte"]), 0, "");
-    let cassette = "cassettes/permission-allow/2.1.330";
+    let cassette = "cassettes/permission-allow/2.1.332";
     let size = fs::metadata(root().join(cassette).join("stdout.jsonl")).unwrap().len();
     let host = vec![r#"{"line":1,"at":0}"#; 199].join(",");
     let plan = format!(r#"{{"format":1,"steps":[[0,{size}]],"host":[{host}]}}"#);

@@ -323,8 +323,8 @@ fn a_terminal_shows_what_is_checked() {
     let shown = String::from_utf8(shown).unwrap();
     let lines: Vec<&str> = shown.split("\r\u{1b}[2K").collect();
     for part in [
-        "empty-answer 2.1.330::bus",
-        "checked 1 of 2 scenarios; plain-text 2.1.330::plans",
+        "empty-answer 2.1.332::bus",
+        "checked 1 of 2 scenarios; plain-text 2.1.332::plans",
         "checked 2 of 2 scenarios",
     ] {
         assert!(lines.iter().any(|line| line.starts_with(part)), "no `{part}` in {lines:#?}");

@@ -12,8 +12,8 @@ fn what_was_never_at_stake_fails_a_run_of_all_scenarios() {
         ["never at stake: ", "\n  QU001 tool-before-yes\n", "or a plan of a scenario as [[plan]]"];
     let out = check(dir, &["test", "--marks"], 3, &never, &[]);
     let line = |id: &str| out.lines().find(|line| line.contains(id)).unwrap().to_owned();
-    assert!(line("ST001 line-lost").ends_with("plain-text 2.1.330 lifecycle"), "{out}");
-    assert!(line("ST003 call-not-stated").ends_with("tool-error 2.1.330 lifecycle"), "{out}");
+    assert!(line("ST001 line-lost").ends_with("plain-text 2.1.332 lifecycle"), "{out}");
+    assert!(line("ST003 call-not-stated").ends_with("tool-error 2.1.332 lifecycle"), "{out}");
     assert!(line("diagnostic not-json").contains(" seed "), "{out}");
     assert!(line("diagnostic too-many-bytes").contains("unit tests of the parser"), "{out}");
     assert!(!out.contains("SB001"), "that is of gateways of others: {out}");

@@ -150,7 +150,7 @@ fn the_page_shows_every_run_with_what_it_was_made_of() {
 
 #[test]
 fn a_proof_of_a_dialogue_shows_both_sides() {
-    let dir = proof(&["permission-allow/2.1.330"]);
+    let dir = proof(&["permission-allow/2.1.332"]);
     let prompt = "Make a file that is called made.txt.";
     let own = format!(r#""spans":[{{"text":"{prompt}","marks":"own"}}]"#);
     let asked = format!("<b>Message</b> <q>{prompt}</q> <small>0.200 s</small>");
@@ -178,7 +178,7 @@ fn a_proof_of_a_dialogue_shows_both_sides() {
 
 #[test]
 fn a_proof_of_an_interrupt_shows_who_stopped_the_agent() {
-    let dir = proof(&["live-interrupt-text/2.1.330"]);
+    let dir = proof(&["live-interrupt-text/2.1.332"]);
     let button = "[ ⏹ Stop ]";
     let pressed = format!(r#""spans":[{{"text":"{button}","marks":"own button"}}]"#);
     for (file, expect) in [
@@ -309,7 +309,7 @@ fn what_can_t_be_proved_is_told() {
         (
             &["proof", "three-tools/9.9.9", "--out", "x"],
             2,
-            "there are 1.0.128, 2.1.148, 2.1.329, 2.1.330",
+            "there are 1.0.128, 2.1.148, 2.1.329, 2.1.332",
         ),
         (&["proof", "nothing", "--out", "x"], 2, "no scenario `nothing`"),
         (&["proof"], 2, "required"),

@@ -137,8 +137,8 @@ fn a_page_links_to_what_can_be_stepped_through() {
         assert!(out.contains(&told.sentence) && index.contains(&told.id.to_string()), "{index}");
     }
     assert!(index.contains("empty-answer") && index.contains("3 findings"), "{index}");
-    assert!(index.contains("<a href=\"plain-text-2.1.330.html\">Step through it</a>"), "{index}");
-    let page = fs::read_to_string(dir.join("made/page/plain-text-2.1.330.html")).unwrap();
+    assert!(index.contains("<a href=\"plain-text-2.1.332.html\">Step through it</a>"), "{index}");
+    let page = fs::read_to_string(dir.join("made/page/plain-text-2.1.332.html")).unwrap();
     assert!(page.contains("GD001 golden-differs") && page.contains("what was seen"), "{page}");
     let files = common::files(&dir.join("made"), "");
     assert_eq!(files.len(), 1 + told.findings().count(), "{files:?}");

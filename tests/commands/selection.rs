@@ -39,9 +39,9 @@ fn the_same_words_select_everywhere() {
         (&["tools"], &["three-tools", "three-tools-live"]),
         (&["three-*", "plain-text"], &["three-tools", "three-tools-live", "plain-text"]),
         (&["scenarios/plain-text/"], &["plain-text"]),
-        (&["plain-text/2.1.330"], &["plain-text/2.1.330"]),
-        (&["cassettes/plain-text/2.1.330"], &["plain-text/2.1.330"]),
-        (&["plain-text/2.*", "--exclude", "*/2.1.329"], &["plain-text/2.1.148,2.1.330"]),
+        (&["plain-text/2.1.332"], &["plain-text/2.1.332"]),
+        (&["cassettes/plain-text/2.1.332"], &["plain-text/2.1.332"]),
+        (&["plain-text/2.*", "--exclude", "*/2.1.329"], &["plain-text/2.1.148,2.1.332"]),
         (&["--track", "openclaw#80046"], &["three-tools", "three-tools-live"]),
         (&["--track", "openclaw#80046", "--exclude", "*-live"], &["three-tools"]),
         (&["--exclude", "three-*"], &["bash-count", "plain-text"]),
@@ -53,7 +53,7 @@ fn the_same_words_select_everywhere() {
     for (words, error) in [
         (&["three-tolls"][..], "did you mean `three-tools`?"),
         (&["plain-text", "nothing-like-it"], "`clitape list` shows the 4 scenarios"),
-        (&["plain-text/9.9.9"], "there are 1.0.128, 2.1.148, 2.1.329, 2.1.330"),
+        (&["plain-text/9.9.9"], "there are 1.0.128, 2.1.148, 2.1.329, 2.1.332"),
         (&["--track", "openclaw#80047"], "did you mean `openclaw#80046`?"),
         (&["--exclude", "plain-txet"], "did you mean `plain-text`?"),
         (&["--shard=3/2"], "such as `1/4`"),
@@ -68,7 +68,7 @@ fn the_same_words_select_everywhere() {
             false => &[
                 &["record", "--yes"],
                 &["proof", "--out", "out"],
-                &["drift", "--from", "2.1.329", "--to", "2.1.330"],
+                &["drift", "--from", "2.1.329", "--to", "2.1.332"],
                 &["compare", "this", "./gateway", "--out", "o"],
             ],
         };
@@ -78,7 +78,7 @@ fn the_same_words_select_everywhere() {
     }
     check(dir, &["record", "--yes", "three-tolls"], 2, &[], &["did you mean `three-tools`?"]);
     check(dir, &["proof", "--out", "o", "tools"], 2, &[], &["did you mean `three-tools` or"]);
-    let drift = ["drift", "--from", "2.1.329", "--to", "2.1.330", "thre-tools"];
+    let drift = ["drift", "--from", "2.1.329", "--to", "2.1.332", "thre-tools"];
     check(dir, &drift, 2, &[], &["did you mean `three-tools`?"]);
     for (words, code) in [
         (&["list", "--exclude", "*"][..], 4),
@@ -117,8 +117,8 @@ fn a_recording_is_judged_alone() {
     fs::write(dir.join("clitape.toml"), config + subject).unwrap();
     let (_, out, err) =
         run(dir, &["test", "--yes", "--subject", "cat", "plain-text/2.1.148", "bash-*"]);
-    assert!(out.contains("plain-text/2.1.148") && out.contains("bash-count/2.1.330"), "{out}{err}");
-    assert!(!out.contains("plain-text/2.1.330"), "{out}");
+    assert!(out.contains("plain-text/2.1.148") && out.contains("bash-count/2.1.332"), "{out}{err}");
+    assert!(!out.contains("plain-text/2.1.332"), "{out}");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn changes_are_those_of_git() {
     check(dir, &["list", "--changed"], 4, &[], &["nothing to list"]);
     // An untracked file, and a changed one.
     fs::write(dir.join("scenarios/plain-text/notes.md"), "new").unwrap();
-    fs::remove_file(dir.join("cassettes/bash-count/2.1.330/timeline.jsonl")).unwrap();
+    fs::remove_file(dir.join("cassettes/bash-count/2.1.332/timeline.jsonl")).unwrap();
     assert_eq!(listed(dir, &["--changed"]), ["bash-count", "plain-text"]);
     git(dir, &["checkout", "-q", "--", "cassettes"]);
     git(dir, &["checkout", "-q", "-b", "feature"]);
@@ -206,7 +206,7 @@ fn list_and_show_are_for_people() {
     let out = check(dir, &["list"], 0, &["scenario ", "2 scenarios, 8 recordings"], &[]);
     let row = out.lines().find(|line| line.starts_with("three-tools ")).unwrap();
     for part in
-        ["4 from 1.0.128 to 2.1.330", "20", "telegram (partial, progress), acp", "openclaw#80046"]
+        ["4 from 1.0.128 to 2.1.332", "20", "telegram (partial, progress), acp", "openclaw#80046"]
     {
         assert!(row.contains(part), "{row}");
     }
@@ -216,7 +216,7 @@ fn list_and_show_are_for_people() {
         "calls Read with {\"file_path\":\"{{project}}/server.conf\"}",
         "telegram-partial, telegram-progress, acp",
         "64 seeded plans",
-        "clitape test three-tools/2.1.330",
+        "clitape test three-tools/2.1.332",
         "clitape record three-tools",
     ];
     check(dir, &["show", "three-tools"], 0, &told, &[]);

@@ -87,7 +87,7 @@ fn check_stale(file: &str, change: impl Fn(String) -> String, expect: Option<&st
             let told = [
                 "TP005 recording-stale three-tools\n",
                 &format!(
-                    "\n  {what} changed since CLI 1.0.128, 2.1.148, 2.1.329, 2.1.330 recorded it\n"
+                    "\n  {what} changed since CLI 1.0.128, 2.1.148, 2.1.329, 2.1.332 recorded it\n"
                 ),
                 "\n  to fix: clitape record three-tools --force\n",
                 "; 1 finding\n",

@@ -51,7 +51,7 @@ fn a_subject_gets_records_that_no_cli_prints_only_where_they_are_named() {
     let path = dir.path();
     let test = ["test", "--yes", "--subject", "mine"];
     check(path, &["import", "plain.jsonl", "--scenario", "made-up", "--synthetic"], 2, &[], &[]);
-    let recorded = path.join("cassettes/plain-text/2.1.330/stdout.jsonl");
+    let recorded = path.join("cassettes/plain-text/2.1.332/stdout.jsonl");
     fs::copy(recorded, path.join("plain.jsonl")).unwrap();
     check(path, &["import", "plain.jsonl", "--scenario", "made-up", "--synthetic"], 0, &[], &[]);
     check(path, &["list", "made-up"], 0, &["(synthetic)"], &[]);
@@ -86,8 +86,8 @@ fn what_a_replay_prints_wrongly_is_a_finding() {
     let again = r#"awk '{ print } /"message_id":1/ { line = $0 } END { gsub("\"message_id\":1", "\"message_id\":7", line); sub("editMessageText", "sendMessage", line); print line }'"#;
     let fails = r#"case "$*" in *--plan*) exit 4 ;; esac; exec "$0" "$@""#;
     for (script, settings, expect) in [
-        (spoiled(again), "", "SB004 answer-twice subject mine: plain-text/2.1.330"),
-        (spoiled("head -1"), "", "SB002 answer-not-whole subject mine: plain-text/2.1.330"),
+        (spoiled(again), "", "SB004 answer-twice subject mine: plain-text/2.1.332"),
+        (spoiled("head -1"), "", "SB002 answer-not-whole subject mine: plain-text/2.1.332"),
         ("echo x; exit 0".to_owned(), "", "line 1 that it printed is no entry of a trace"),
         ("echo no >&2; exit 3".to_owned(), "", "ended with code 3); its last words are “no”"),
         ("sleep 60".to_owned(), "within_s = 1", "the gateway hung: for 1 s, it had not ended"),

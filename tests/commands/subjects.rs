@@ -159,7 +159,7 @@ fn a_run_that_is_stopped_reports_what_was_judged() {
     let pages = fs::read_dir(path.join("pages")).unwrap().map(|page| page.unwrap().file_name());
     let mut pages: Vec<_> = pages.collect();
     pages.sort();
-    assert_eq!(pages, ["bash-count-2.1.330.html", "index.html"], "of the subject's run");
+    assert_eq!(pages, ["bash-count-2.1.332.html", "index.html"], "of the subject's run");
 }
 
 #[test]
@@ -425,10 +425,10 @@ fn calls_of_the_chat_go_wrong_as_asked_and_the_finding_says_so() {
     fs::write(path.join("clitape.toml"), hangs).unwrap();
     let asked: Vec<&str> = "--chat-faults sendMessage:2:lost-reply --pace 9".split(' ').collect();
     let says =
-        ["SB026", "rig mine plain-text/2.1.330 --pace 9 --chat-faults sendMessage:2:lost-reply"];
+        ["SB026", "rig mine plain-text/2.1.332 --pace 9 --chat-faults sendMessage:2:lost-reply"];
     check(path, &[&rig[..], &asked].concat(), 3, &says, &[]);
     let words = "calls of each chat that fail: 1 of a hundred calls at random, by seed 7";
-    let says = [words, "rig mine plain-text/2.1.330 --chat-seed 7 --chat-rate 1"];
+    let says = [words, "rig mine plain-text/2.1.332 --chat-seed 7 --chat-rate 1"];
     let seeded = ["--chat-seed", "7", "--chat-rate", "1"];
     check(path, &[&rig[..], &seeded].concat(), 3, &says, &[]);
     fs::write(path.join("clitape.toml"), example("", "")).unwrap();

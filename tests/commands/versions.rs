@@ -113,16 +113,16 @@ fn an_unknown_version_is_held_against_the_newest_one_before_it() {
     let dir = workspace(&["plain-text", "max-turns"]);
     for name in ["plain-text", "max-turns"] {
         let cassettes = dir.path().join("cassettes").join(name);
-        copy(&cassettes.join("2.1.330"), &cassettes.join("2.1.9999"));
+        copy(&cassettes.join("2.1.332"), &cassettes.join("2.1.9999"));
         edit_manifest(&cassettes.join("2.1.9999/cassette.toml"), |text| {
-            text.replace("version = \"2.1.330\"", "version = \"2.1.9999\"")
+            text.replace("version = \"2.1.332\"", "version = \"2.1.9999\"")
         });
     }
     check(dir.path(), &["test"], 0, &["10 cassettes", "all held"], &[]);
     // A version of the baseline without a recording is a finding.
     edit(&dir.path().join("clitape.toml"), |text| {
-        text.replace("newest = \"2.1.330\"", "newest = \"3.0.0\"")
-            .replace("\"2.1.330\"]", "\"2.1.330\", \"3.0.0\"]")
+        text.replace("newest = \"2.1.332\"", "newest = \"3.0.0\"")
+            .replace("\"2.1.332\"]", "\"2.1.332\", \"3.0.0\"]")
     });
     let told = [
         "TP001 not-recorded max-turns 3.0.0",
@@ -179,16 +179,16 @@ fn an_update_leaves_later_versions_their_golden() {
 /// Puts a CLI of version 9.9.9 into a workspace, which prints the last recording of `plain-text` with one word
 /// replaced. Returns the arguments that compare it with the version before.
 fn newer_cli(dir: &Path, word: &str, instead: &str) -> [&'static str; 6] {
-    let stdout = dir.join("cassettes/plain-text/2.1.330/stdout.jsonl");
+    let stdout = dir.join("cassettes/plain-text/2.1.332/stdout.jsonl");
     let stdout = fs::read_to_string(stdout).unwrap().replace(word, instead);
     let script = format!(
         "#!/bin/sh\ncase \"$*\" in\n--version) echo 9.9.9 ;;\n--help) echo Usage ;;\n*) cat <<'STDOUT'\n{stdout}STDOUT\n;;\n\
          esac\n"
     );
     put_program(&dir.join("claude"), &script);
-    fs::create_dir_all(dir.join("versions/2.1.330")).unwrap();
-    fs::write(dir.join("versions/2.1.330/help.txt"), "Usage\n").unwrap();
-    ["drift", "--from", "2.1.330", "--claude", "./claude", "--yes"]
+    fs::create_dir_all(dir.join("versions/2.1.332")).unwrap();
+    fs::write(dir.join("versions/2.1.332/help.txt"), "Usage\n").unwrap();
+    ["drift", "--from", "2.1.332", "--claude", "./claude", "--yes"]
 }
 
 #[test]
@@ -207,7 +207,7 @@ fn a_version_is_accepted_and_leaves_again_without_a_trace() {
     );
     let config = fs::read_to_string(dir.join("clitape.toml")).unwrap();
     assert!(
-        config.contains("newest = \"9.9.9\"\n") && config.contains("\"2.1.330\", \"9.9.9\"]"),
+        config.contains("newest = \"9.9.9\"\n") && config.contains("\"2.1.332\", \"9.9.9\"]"),
         "{config}"
     );
     assert_eq!(fs::read_to_string(dir.join("versions/9.9.9/help.txt")).unwrap(), "Usage\n");
@@ -221,7 +221,7 @@ fn a_version_is_accepted_and_leaves_again_without_a_trace() {
     );
     check(dir, &["review", "--accept", "--reason", "it says another word"], 0, &[], &[]);
     check(dir, &["test"], 0, &["all held"], &[]);
-    check(dir, &["versions"], 0, &["2.1.330", "9.9.9", "together"], &[]);
+    check(dir, &["versions"], 0, &["2.1.332", "9.9.9", "together"], &[]);
     check(
         dir,
         &["versions", "--drop", "9.9.9"],
@@ -275,18 +275,18 @@ fn a_version_leaves_with_what_only_it_needs() {
         &["versions", "--drop", "1.0.128"],
         2,
         &[],
-        &["there are 2.1.148, 2.1.329, 2.1.330"],
+        &["there are 2.1.148, 2.1.329, 2.1.332"],
     );
     // A capture that was written by hand stays.
     let stays = "1 hand-written capture of it stay";
     check(dir, &["versions", "--drop", "2.1.329"], 0, &[stays], &[]);
     check(dir, &["versions"], 0, &["2.1.329", "not in the baseline"], &[]);
     check(dir, &["versions", "--drop", "2.1.148"], 0, &[], &[]);
-    check(dir, &["versions", "--drop", "2.1.330"], 2, &[], &["the only version of clitape.toml"]);
+    check(dir, &["versions", "--drop", "2.1.332"], 2, &[], &["the only version of clitape.toml"]);
     check(dir, &["test"], 0, &["all held"], &[]);
     let out = check(dir, &["versions", "--json"], 0, &[], &[]);
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert_eq!(json["versions"][1]["version"], "2.1.330");
+    assert_eq!(json["versions"][1]["version"], "2.1.332");
     assert_eq!(json["versions"][1]["recordings"], 1);
     assert!(json["versions"][1]["recording_bytes"].as_u64() > Some(1_000));
     assert!(json["golden_bytes"].as_u64() > Some(1_000));
@@ -297,7 +297,7 @@ fn no_scenario_loses_its_only_recording() {
     let workspace = workspace(&["plain-text", "shell-forms"]);
     let dir = workspace.path();
     let before = tree(dir);
-    let why = "only claude 2.1.330 recorded shell-forms";
-    check(dir, &["versions", "--drop", "2.1.330"], 2, &[], &["nothing was removed", why]);
+    let why = "only claude 2.1.332 recorded shell-forms";
+    check(dir, &["versions", "--drop", "2.1.332"], 2, &[], &["nothing was removed", why]);
     assert!(tree(dir) == before, "something was removed");
 }

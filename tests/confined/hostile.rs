@@ -75,7 +75,7 @@ pub(crate) const HOSTILE: &[Row] = &[
             fs::create_dir_all(&bin).unwrap();
             write_program(&bin.join("claude"), "#!/bin/sh\necho owned > ../owned\n");
             let outside = place.outside.to_str().unwrap();
-            place.edit("clitape.toml", "2.1.330", outside);
+            place.edit("clitape.toml", "2.1.332", outside);
         },
         args: &["record", "plain-text"],
         code: 2,

@@ -1,4 +1,5 @@
-//! Records for a person that are neither text nor tool calls: compaction, API retries, hooks.
+//! Records for a person that are neither text nor tool calls: a conversation that is compacted or cleared, API retries,
+//! hooks.
 
 use serde_json::{Map, Value};
 
@@ -23,13 +24,17 @@ pub struct Notice {
 type NoticeLine = fn(&Notice) -> Option<String>;
 
 /// `type`, `subtype`, and the line.
-const LINES: [(&str, &str, NoticeLine); 3] = [
-    ("system", "status", compaction),
-    ("system", "compact_boundary", |_| Some(COMPACTED.to_owned())),
-    ("system", "api_retry", retry),
+const LINES: [(&str, Option<&str>, NoticeLine); 4] = [
+    ("system", Some("status"), compaction),
+    ("system", Some("compact_boundary"), |_| Some(COMPACTED.to_owned())),
+    ("system", Some("api_retry"), retry),
+    (RESET, None, |_| Some(CLEARED.to_owned())),
 ];
 
 const COMPACTED: &str = "🗜️ The conversation was compacted";
+const CLEARED: &str = "🧹 The conversation was cleared";
+/// The type of the record of a conversation that begins anew.
+const RESET: &str = "conversation_reset";
 
 impl Notice {
     pub(crate) fn new(kind: &str, subtype: Option<&str>, detail: &Map<String, Value>) -> Self {
@@ -38,17 +43,21 @@ impl Notice {
     }
 
     /// The line a person reads while the run seems to stand still (openclaw#134697): that the
-    /// conversation is compacted, or that the API is asked again. `None` for every other notice.
+    /// conversation is compacted, that the API is asked again, or that the conversation was cleared. `None` for every
+    /// other notice.
     pub fn line(&self) -> Option<String> {
-        let is_mine = |(kind, subtype, _): &&(&str, &str, NoticeLine)| {
-            *kind == self.kind && Some(*subtype) == self.subtype.as_deref()
+        let is_mine = |(kind, subtype, _): &&(&str, Option<&str>, NoticeLine)| {
+            *kind == self.kind && *subtype == self.subtype.as_deref()
         };
         LINES.iter().find(is_mine).and_then(|(_, _, line)| line(self))
     }
 
-    /// Returns whether the notice says how something ended that no later record tells of: a compaction.
+    /// Returns whether the notice says how something ended that no later record reports: a compaction, or the
+    /// conversation itself.
     pub(crate) fn is_news(&self) -> bool {
-        self.subtype.as_deref() == Some("compact_boundary") || self.text("compact_result").is_some()
+        self.subtype.as_deref() == Some("compact_boundary")
+            || self.text("compact_result").is_some()
+            || self.kind == RESET
     }
 
     fn text(&self, key: &str) -> Option<&str> {
@@ -98,9 +107,19 @@ pub(crate) mod tests {
     use super::*;
 
     fn check(subtype: &str, detail: Value, expect: Option<&str>) {
+        check_kind(("system", Some(subtype)), detail, expect);
+    }
+
+    fn check_kind(kind: (&str, Option<&str>), detail: Value, expect: Option<&str>) {
         let Value::Object(detail) = detail else { panic!("{detail}") };
-        let notice = Notice::new("system", Some(subtype), &detail);
+        let notice = Notice::new(kind.0, kind.1, &detail);
         assert_eq!(notice.line().as_deref(), expect);
+    }
+
+    #[test]
+    fn a_cleared_conversation_has_a_line() {
+        let detail = json!({"new_conversation_id": "a", "trigger": "clear"});
+        check_kind(("conversation_reset", None), detail, Some(CLEARED));
     }
 
     #[test]

@@ -394,6 +394,11 @@ fn variant_path(scenario: &Scenario, Variant { view, name, .. }: &Variant) -> Pa
 const NAMES: [(&str, &str); 3] =
     [("session", "model"), ("session", "cli_version"), ("control", "claude_code_version")];
 
+/// The most bytes of a text in a golden; of a longer one, such as the data of an image, the ends are shown.
+const LONGEST: usize = 65_536;
+/// The bytes of each of these ends.
+const ENDS: usize = 1_000;
+
 /// The part of a replay that one golden shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
@@ -447,7 +452,8 @@ impl View {
     /// Returns the entries of the view: those of its lane, without the fields that only name the CLI's version or its
     /// model, because a golden serves several versions.
     ///
-    /// A name that differs from the one before it in the same trace stays, because it shows that the model has changed.
+    /// A name that differs from the one before it in the same trace stays, because it shows that the model has changed. A
+    /// text of more than 65,536 bytes has its ends and its length alone.
     pub fn entries(self, trace: &[Entry]) -> Vec<Entry> {
         let lane = trace.iter().filter(|entry| entry.lane == self.lane());
         let mut named: [Option<Value>; NAMES.len()] = [const { None }; NAMES.len()];
@@ -461,9 +467,36 @@ impl View {
                 }
                 *before = Some(name);
             }
+            if entry.data.values().any(has_long_text) {
+                entry.data_mut().values_mut().for_each(cut_long_texts);
+            }
             entry
         };
         lane.map(without_names).collect()
+    }
+}
+
+fn has_long_text(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.len() > LONGEST,
+        Value::Array(items) => items.iter().any(has_long_text),
+        Value::Object(fields) => fields.values().any(has_long_text),
+        _ => false,
+    }
+}
+
+/// Cuts the middle out of each text that is too long for a golden.
+fn cut_long_texts(value: &mut Value) {
+    match value {
+        Value::String(text) if text.len() > LONGEST => {
+            let [start, end] = [text.floor_char_boundary(ENDS), text.len() - ENDS];
+            let end = text.ceil_char_boundary(end);
+            let left_out = end - start;
+            *text = format!("{}… {left_out} bytes …{}", &text[..start], &text[end..]);
+        }
+        Value::Array(items) => items.iter_mut().for_each(cut_long_texts),
+        Value::Object(fields) => fields.values_mut().for_each(cut_long_texts),
+        _ => {}
     }
 }
 
@@ -492,22 +525,34 @@ mod tests {
     #[test]
     fn a_golden_has_no_name_of_a_version_or_a_model() {
         let session =
-            r#"0 lifecycle session {"session_id":"s","model":"m-5","cli_version":"2.1.330"}"#;
+            r#"0 lifecycle session {"session_id":"s","model":"m-5","cli_version":"2.1.332"}"#;
         let bare = r#"0 lifecycle session {"session_id":"s"}"#;
         check(&[session, "1 bus lifecycle {}"], &[bare]);
         check(&[session, session], &[bare, bare]);
         check(&[bare], &[bare]);
         check(
             &[
-                r#"0 lifecycle control {"subtype":"initialize","claude_code_version":"2.1.330"}"#,
+                r#"0 lifecycle control {"subtype":"initialize","claude_code_version":"2.1.332"}"#,
                 // The same fields stay in other entries.
-                r#"1 lifecycle notice {"model":"m-5","cli_version":"2.1.330"}"#,
+                r#"1 lifecycle notice {"model":"m-5","cli_version":"2.1.332"}"#,
             ],
             &[
                 r#"0 lifecycle control {"subtype":"initialize"}"#,
-                r#"1 lifecycle notice {"model":"m-5","cli_version":"2.1.330"}"#,
+                r#"1 lifecycle notice {"model":"m-5","cli_version":"2.1.332"}"#,
             ],
         );
+    }
+
+    #[test]
+    fn a_golden_has_the_ends_of_a_long_text() {
+        let line = |text: &str| format!(r#"0 lifecycle tool_result {{"result":["{text}"]}}"#);
+        let [fits, long] = [65_536, 65_537].map(|size| line(&"x".repeat(size)));
+        check(&[&fits], &[&fits]);
+        let end = "x".repeat(1_000);
+        check(&[&long], &[&line(&format!("{end}… 63537 bytes …{end}"))]);
+        // A character of three bytes lies across each place where the text is cut.
+        let wide = "€".repeat(30_000);
+        check(&[&line(&wide)], &[&line(&format!("{0}… 88002 bytes …{0}", "€".repeat(333)))]);
     }
 
     #[test]

@@ -222,7 +222,7 @@ reads_as_text!(CliVersion);
 reads_as_text!(Issue);
 
 impl CliVersion {
-    /// Compares versions by their numbers, so that 2.1.99 comes before 2.1.330.
+    /// Compares versions by their numbers, so that 2.1.99 comes before 2.1.332.
     pub fn by_number(&self, other: &Self) -> Ordering {
         let key = |version: &Self| -> Vec<(u64, String)> {
             let parts = version.0.split(['.', '-', '+']);

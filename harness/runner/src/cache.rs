@@ -231,7 +231,7 @@ mod tests {
         let all = [
             entry(CacheKind::Claude, "1.0.128", 300),
             entry(CacheKind::Drift, "f390", 10),
-            entry(CacheKind::Claude, "2.1.330", 300),
+            entry(CacheKind::Claude, "2.1.332", 300),
         ];
         for (most, expect) in
             [(1_000, 0), (610, 0), (609, 1), (310, 1), (309, 2), (300, 2), (299, 3), (0, 3)]
@@ -244,16 +244,16 @@ mod tests {
     fn an_entry_has_several_names() {
         let all = [
             entry(CacheKind::Claude, "1.0.128", 1),
-            entry(CacheKind::Claude, "2.1.330", 1),
+            entry(CacheKind::Claude, "2.1.332", 1),
             entry(CacheKind::Drift, "f390", 1),
         ];
         for (name, expect) in [
             ("claude", Ok(2)),
-            ("claude/2.1.330", Ok(1)),
-            ("2.1.330", Ok(1)),
+            ("claude/2.1.332", Ok(1)),
+            ("2.1.332", Ok(1)),
             ("drift", Ok(1)),
             ("builds", Ok(0)),
-            ("2.1.331", Err("did you mean `2.1.330`")),
+            ("2.1.333", Err("did you mean `2.1.332`")),
             ("everything", Err("`clitape cache` lists what it has")),
         ] {
             match (named(&all, name), expect) {

@@ -17,8 +17,10 @@ use crate::{message, payload};
 /// Collects the facts about the open turn that its outcome depends on.
 #[derive(Debug, Default)]
 pub(crate) struct OutcomeBuilder {
-    /// The turn has begun, so that the output must not end without an outcome for it.
+    /// The turn has begun.
     pub(crate) open: bool,
+    /// The CLI has reported that it answers a message of the host, which comes before the `init` of the turn.
+    pub(crate) announced: bool,
     /// The text of the last API error of this turn.
     pub(crate) api_error: Option<String>,
     /// The CLI reported that there was nothing to answer.
@@ -67,6 +69,11 @@ impl OutcomeBuilder {
             }
         }
         turn
+    }
+
+    /// Returns whether the output must not end without an outcome for this turn.
+    pub(crate) fn lacks_outcome(&self) -> bool {
+        self.open || self.announced
     }
 
     /// Adds the uuid of a message of the host that the turn answers.

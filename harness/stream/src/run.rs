@@ -225,7 +225,9 @@ impl RunState {
         match (kind, subtype) {
             ("command_lifecycle", _) => {
                 let [uuid, state] = json::pick(record, &["command_uuid", "state"]);
-                let is_answered = match json::string(state).as_deref() {
+                let state = json::string(state);
+                self.turn.announced |= state.as_deref() == Some("started");
+                let is_answered = match state.as_deref() {
                     Some("started") => true,
                     Some("completed") => self.turn.open,
                     _ => false,
@@ -323,7 +325,7 @@ impl RunState {
         self.withdraw_all_questions(emitter);
         self.calls.finish(emitter);
         // Behind a limit, there may be turns that were not read at all.
-        if self.turn.open || self.limit.is_some() || self.ended.count() == 0 {
+        if self.turn.lacks_outcome() || self.limit.is_some() || self.ended.count() == 0 {
             let transcript = std::mem::take(&mut self.conversations[0].transcript);
             let turn = std::mem::take(&mut self.turn);
             let outcome = turn.cut_off(&transcript, self.limit.take(), silent);

@@ -12,12 +12,12 @@ use std::time::{Duration, SystemTime};
 use crate::common::{check, clitape, has_program, on_terminal, put_program, root, run};
 use serde_json::Value;
 
-/// The output of `claude` 2.1.330 for the scenario that `clitape init` writes.
+/// The output of `claude` 2.1.332 for the scenario that `clitape init` writes.
 const PRINTED: &str = include_str!("claude.jsonl");
 /// A CLI that prints the file beside it.
 const CLAUDE: &str = r#"#!/bin/sh
 case "$*" in
---version) echo '2.1.330 (Claude Code)' ;;
+--version) echo '2.1.332 (Claude Code)' ;;
 *) exec cat "$0.jsonl" ;;
 esac
 "#;
@@ -39,7 +39,7 @@ fn run_at_home(home: &Path, dir: &Path, args: &[&str]) -> (i32, String) {
 
 /// Puts the CLI where npm would install it.
 fn install_claude(home: &Path) {
-    let bin = home.join("cache/clitape/claude/2.1.330/node_modules/.bin");
+    let bin = home.join("cache/clitape/claude/2.1.332/node_modules/.bin");
     put_program(&bin.join("claude"), CLAUDE);
     fs::write(bin.join("claude.jsonl"), PRINTED).unwrap();
 }
@@ -97,7 +97,7 @@ fn the_commands_of_readme_lead_to_a_red_and_then_a_green_check() {
     let (own, with_gateway) = commands.split_at(3);
     assert_eq!(own, ["init", "record first-scenario", "test"]);
     play(own[0], 0, &["wrote  clitape.toml", "clitape record first-scenario"]);
-    play(own[1], 0, &["wrote cassettes/first-scenario/2.1.330"]);
+    play(own[1], 0, &["wrote cassettes/first-scenario/2.1.332"]);
     play(own[2], 0, &["1 scenario: 1 cassette, 4 goldens, 64 seeded plans", "all held"]);
 
     let [subject_check, red_test, rig, green_test] = with_gateway else {
@@ -266,18 +266,18 @@ fn the_cache_is_shown_cleaned_and_limited() {
     let cache = home.join("cache");
     let (code, out) = run_at_home(home, home, &["cache"]);
     assert!(code == 0 && out.contains("is empty"), "{out}");
-    add_to_cache(&cache, "claude/2.1.330", 3_000_000, 1);
+    add_to_cache(&cache, "claude/2.1.332", 3_000_000, 1);
     add_to_cache(&cache, "claude/2.1.148", 2_000_000, 40);
-    add_to_cache(&cache, "drift/f390eaa0814e6a1b/0f/cassettes/plain-text/2.1.330", 1_000_000, 2);
+    add_to_cache(&cache, "drift/f390eaa0814e6a1b/0f/cassettes/plain-text/2.1.332", 1_000_000, 2);
     add_to_cache(&cache, "builds/target", 10, 3);
     add_to_cache(&cache, "mine/not-clitape", 10, 90);
     add_to_cache(&cache, "claude/.installing-1", 10, 0);
 
     let (_, out) = run_at_home(home, home, &["cache"]);
     for part in [
-        "claude/2.1.330              3.0 MB  20",
+        "claude/2.1.332              3.0 MB  20",
         "claude 2.1.148, installed by npm",
-        "recordings of claude 2.1.330 for `drift`",
+        "recordings of claude 2.1.332 for `drift`",
         "4 entries, 6.1 MB in ",
     ] {
         assert!(out.contains(part), "no `{part}` in\n{out}");
@@ -289,9 +289,9 @@ fn the_cache_is_shown_cleaned_and_limited() {
     assert_eq!(cached(home, &["--keep", "6MiB"]), []);
     assert_eq!(cached(home, &["--keep", "5MiB"]), [oldest]);
     let (code, out) = run_at_home(home, home, &["cache", "--clean", "2.1.33"]);
-    assert!(code == 2 && out.contains("did you mean `2.1.330`"), "{out}");
+    assert!(code == 2 && out.contains("did you mean `2.1.332`"), "{out}");
     assert_eq!(cached(home, &["--clean", "drift"]), [drift]);
-    let (_, out) = run_at_home(home, home, &["cache", "--clean", "claude/2.1.330"]);
+    let (_, out) = run_at_home(home, home, &["cache", "--clean", "claude/2.1.332"]);
     assert!(out.contains("removed 1 entry; 0.1 MB are left"), "{out}");
     assert_eq!(cached(home, &["--clean"]).len(), 1);
     assert_eq!(cached(home, &[]), []);

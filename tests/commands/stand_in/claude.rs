@@ -32,17 +32,17 @@ fn arguments_are_refused_in_the_words_of_the_version() {
     let prompt = ["-p", "[[clitape:three-tools]]"];
     for (version, more, expect) in [
         (
-            "2.1.330",
+            "2.1.332",
             &["--output-format", "stream-json"][..],
             "Error: When using --print, --output-format=stream-json requires --verbose",
         ),
         (
-            "2.1.330",
+            "2.1.332",
             &["--permission-mode", "yolo"],
             "error: option '--permission-mode <mode>' argument 'yolo' is invalid. Allowed choices are acceptEdits, auto, \
              bypassPermissions, manual, dontAsk, plan.",
         ),
-        ("2.1.330", &["--frob"], "error: unknown option '--frob'"),
+        ("2.1.332", &["--frob"], "error: unknown option '--frob'"),
         ("2.1.148", &["--session-id", "abc"], "Error: Invalid session ID. Must be a valid UUID."),
         ("1.0.128", &["--effort", "high"], "error: unknown option '--effort'"),
     ] {
@@ -68,29 +68,29 @@ fn pieces_of_messages_come_only_with_the_option() {
     let without = |args: &[&'static str]| -> Vec<&'static str> {
         args.iter().copied().filter(|arg| *arg != "--include-partial-messages").collect()
     };
-    let cassette = recorded("three-tools/2.1.330");
+    let cassette = recorded("three-tools/2.1.332");
     let args = [&["-p", "Hi", "--session-id", SESSION], &without(&ONE_SHOT)[..]].concat();
-    let ended = Host::start(&[("CLITAPE_CASSETTE", "three-tools/2.1.330")], &args).end();
+    let ended = Host::start(&[("CLITAPE_CASSETTE", "three-tools/2.1.332")], &args).end();
     assert!(ended.stdout == whole_lines(&cassette.stdout), "{}", ended.stderr);
     let log = ended.log();
     let last = log.iter().rfind(|line| line["event"] == "print").unwrap();
     assert_eq!(last["to"], cassette.stdout.len(), "the whole cassette counts as printed");
     let args = without(&[&LIVE[..], &["--session-id", SESSION]].concat());
-    let mut host = Host::start(&[("CLITAPE_CASSETTE", "permission-allow/2.1.330")], &args);
+    let mut host = Host::start(&[("CLITAPE_CASSETTE", "permission-allow/2.1.332")], &args);
     host.request("clitape-1", &json!({"subtype": "initialize", "hooks": null}));
     host.say("Go.", None);
     let question = host.until(|value| value["request"]["subtype"] == "can_use_tool");
     host.answer(&question, &json!({"behavior": "allow", "updatedInput": {}}));
     host.result();
     let ended = host.close();
-    let cassette = recorded("permission-allow/2.1.330");
+    let cassette = recorded("permission-allow/2.1.332");
     assert!(ended.stdout == whole_lines(&cassette.stdout), "{}", ended.stderr);
 }
 
 #[test]
 fn a_host_that_asks_for_pieces_gets_them_of_a_recording_without() {
     let args = [&["-p", "Hi"], &ONE_SHOT[..]].concat();
-    let ended = Host::start(&[("CLITAPE_CASSETTE", "no-partials/2.1.330")], &args).end();
+    let ended = Host::start(&[("CLITAPE_CASSETTE", "no-partials/2.1.332")], &args).end();
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
     let (mut streamed, mut whole) = (String::new(), String::new());
     for record in ended.records() {
@@ -116,8 +116,8 @@ fn unasked(name: &str) -> Ended {
 #[test]
 fn without_the_option_nobody_is_asked() {
     for (name, denies, record) in [
-        ("permission-allow/2.1.330", false, false),
-        ("permission-deny/2.1.330", true, true),
+        ("permission-allow/2.1.332", false, false),
+        ("permission-deny/2.1.332", true, true),
         ("permission-deny/1.0.128", true, false),
     ] {
         let ended = unasked(name);
@@ -148,10 +148,10 @@ fn in_a_mode_that_bypasses_permissions_only_what_the_person_wants_is_asked() {
         let asks = |ended: &Ended| {
             ended.records().iter().any(|record| record["request"]["subtype"] == "can_use_tool")
         };
-        let allowed = play("permission-allow/2.1.330");
+        let allowed = play("permission-allow/2.1.332");
         assert!(!asks(&allowed) && allowed.status.code() == Some(0), "{}", allowed.stderr);
-        assert!(asks(&play("ask-user/2.1.330")), "{option:?}");
-        let denied = play("permission-deny/2.1.330");
+        assert!(asks(&play("ask-user/2.1.332")), "{option:?}");
+        let denied = play("permission-deny/2.1.332");
         assert_eq!(denied.status.code(), Some(64), "{}", denied.stderr);
         assert!(denied.stderr.contains("the recorded person says no"), "{}", denied.stderr);
     }
@@ -248,7 +248,7 @@ fn a_tool_of_an_mcp_server_is_asked() {
     if !has_program("python3") {
         return;
     }
-    for (name, mode) in [("permission-allow/2.1.330", "allow"), ("permission-deny/2.1.330", "deny")]
+    for (name, mode) in [("permission-allow/2.1.332", "allow"), ("permission-deny/2.1.332", "deny")]
     {
         for (ended, calls) in with_tool(name, mode) {
             assert_eq!(ended.status.code(), Some(0), "{name}: {}", ended.stderr);
@@ -276,7 +276,7 @@ fn a_tool_of_an_mcp_server_of_this_machine_is_asked_by_http() {
     let (server, log) = (dir.path().join("server.py"), dir.path().join("log"));
     fs::write(&server, HTTP_SERVER).unwrap();
     for (name, mode, stream) in
-        [("permission-allow/2.1.330", "allow", ""), ("permission-deny/2.1.330", "deny", "1")]
+        [("permission-allow/2.1.332", "allow", ""), ("permission-deny/2.1.332", "deny", "1")]
     {
         let mut running = Command::new("python3")
             .arg(&server)
@@ -319,7 +319,7 @@ fn what_a_tool_answers_must_be_what_was_recorded() {
             "the permission tool mcp__gate__ask gave no answer: its text must be JSON with `behavior`",
         ),
     ] {
-        for (ended, _) in with_tool("permission-allow/2.1.330", mode) {
+        for (ended, _) in with_tool("permission-allow/2.1.332", mode) {
             assert_eq!(ended.status.code(), Some(70), "{mode}: {}", ended.stderr);
             assert!(ended.stderr.contains(expect), "{mode}: {}", ended.stderr);
         }
@@ -337,7 +337,7 @@ fn what_a_tool_answers_must_be_what_was_recorded() {
 
 #[test]
 fn two_processes_at_once_do_not_mix() {
-    let names = ["permission-allow/2.1.330", "permission-deny/2.1.330"];
+    let names = ["permission-allow/2.1.332", "permission-deny/2.1.332"];
     let mut hosts = names.map(|_| Host::start(&[], &LIVE));
     for (host, name) in hosts.iter_mut().zip(names) {
         host.say(&format!("Go. [[clitape:{name}]]"), None);
@@ -372,11 +372,11 @@ fn a_session_is_gone_on_with_its_own_cassette() {
         host.result();
         host.close()
     };
-    start(&["--session-id", UUID], "Go. [[clitape:live-multi-turn/2.1.330]]");
+    start(&["--session-id", UUID], "Go. [[clitape:live-multi-turn/2.1.332]]");
     let other = "99999999-2222-4333-8444-555555555555";
     start(
         &["--session-id", other],
-        "Go. [[clitape:permission-stdin-closed/2.1.330]] [[clitape:three-tools/2.1.330]]",
+        "Go. [[clitape:permission-stdin-closed/2.1.332]] [[clitape:three-tools/2.1.332]]",
     );
     start(&["--resume", UUID], "And now?");
     let text = fs::read_to_string(&log).unwrap();
@@ -385,7 +385,7 @@ fn a_session_is_gone_on_with_its_own_cassette() {
     let played: Vec<&str> = turns.iter().filter_map(|turn| turn["cassette"].as_str()).collect();
     assert_eq!(
         played,
-        ["live-multi-turn/2.1.330", "three-tools/2.1.330", "live-multi-turn/2.1.330"]
+        ["live-multi-turn/2.1.332", "three-tools/2.1.332", "live-multi-turn/2.1.332"]
     );
     assert!(turns[2]["left_out"].as_u64() > Some(0), "its second turn: {}", turns[2]);
     let unknown = "77777777-2222-4333-8444-555555555555";
@@ -424,7 +424,7 @@ fn it_finds_its_run_without_an_environment() {
         (Command::new(&elsewhere), false),
         (sh(&path), true),
     ] {
-        command.args(["-p", "[[clitape:three-tools/2.1.330]]"]).env_clear();
+        command.args(["-p", "[[clitape:three-tools/2.1.332]]"]).env_clear();
         command.current_dir(dir.path()).stdin(Stdio::null());
         let output = command.output().unwrap();
         assert!(output.status.success(), "{is_through_sh}: {output:?}");

@@ -58,7 +58,7 @@ fn the_recorded_host_reads_the_recorded_bytes() {
         "permission-deny/2.1.329",
         "live-interrupt-tool/2.1.329",
         "three-tools-live/1.0.128",
-        "live-queue/2.1.330",
+        "live-queue/2.1.332",
         "permission-late/2.1.148",
         "permission-stdin-closed/2.1.329",
         "bad-line/2.1.329",
@@ -71,7 +71,7 @@ fn the_recorded_host_reads_the_recorded_bytes() {
 
 #[test]
 fn one_run_prints_the_recorded_bytes() {
-    let cassette = recorded("three-tools/2.1.330");
+    let cassette = recorded("three-tools/2.1.332");
     for play in ["instant", "recorded", "seed:7"] {
         let variables = [("CLITAPE_CASSETTE", "three-tools"), ("CLITAPE_PLAY", play)];
         let args = [&["-p", "Hi", "--session-id", SESSION], &ONE_SHOT[..]].concat();
@@ -122,7 +122,7 @@ fn side_calls_play_no_cassette() {
         assert_eq!(ended.status.code(), Some(0), "{args:?}: {}", ended.stderr);
         String::from_utf8(ended.stdout).unwrap()
     };
-    assert_eq!(call(&["--version"]), "2.1.330 (Claude Code)\n");
+    assert_eq!(call(&["--version"]), "2.1.332 (Claude Code)\n");
     let status: Value = serde_json::from_str(&call(&["auth", "status", "--json"])).unwrap();
     assert_eq!(status["loggedIn"], true);
     assert!(call(&["-p", "--help"]).starts_with("Usage: claude"));
@@ -349,7 +349,7 @@ fn a_cassette_that_does_not_fit_the_host_is_refused() {
         (&LIVE, "bash-left-running", "2 results: the CLI held the end back"),
         (&["-p", "Hi"], "permission-allow", "it is a conversation on stdin"),
         (&["-p", "Hi"], "no-such-scenario", "`no-such-scenario` has no cassette of any CLI"),
-        (&["-p", "Hi"], "three-tools/9.9.9", "there are 1.0.128, 2.1.148, 2.1.329, 2.1.330"),
+        (&["-p", "Hi"], "three-tools/9.9.9", "there are 1.0.128, 2.1.148, 2.1.329, 2.1.332"),
     ] {
         let mut host = Host::start(&[("CLITAPE_CASSETTE", name)], args);
         if args.len() > 2 {
@@ -394,7 +394,7 @@ fn a_signal_ends_it_as_it_ends_the_cli() {
 
 #[test]
 fn the_process_can_end_in_another_way() {
-    let cassette = recorded("plain-text/2.1.330");
+    let cassette = recorded("plain-text/2.1.332");
     let args = [&["-p", "Hi", "--session-id", SESSION], &ONE_SHOT[..]].concat();
     let start =
         |end: &str| Host::start(&[("CLITAPE_CASSETTE", "plain-text"), ("CLITAPE_END", end)], &args);

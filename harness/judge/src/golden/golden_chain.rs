@@ -311,7 +311,7 @@ fn description(golden: &Path) -> io::Result<String> {
 mod tests {
     use super::*;
 
-    const RECORDED: [&str; 4] = ["1.0.128", "2.1.148", "2.1.329", "2.1.330"];
+    const RECORDED: [&str; 4] = ["1.0.128", "2.1.148", "2.1.329", "2.1.332"];
 
     fn version(text: &str) -> CliVersion {
         text.parse().unwrap()
@@ -404,7 +404,7 @@ mod tests {
     fn a_first_golden_is_that_of_the_oldest_version() {
         let same = RECORDED.map(|of| (of, "a"));
         check(&[], &same, &[("bus.snap", "a")]);
-        let last = [("1.0.128", "a"), ("2.1.148", "a"), ("2.1.329", "b"), ("2.1.330", "b")];
+        let last = [("1.0.128", "a"), ("2.1.148", "a"), ("2.1.329", "b"), ("2.1.332", "b")];
         check(&[], &last, &[("bus.2.1.329.snap", "b"), ("bus.snap", "a")]);
     }
 
@@ -412,11 +412,11 @@ mod tests {
     fn a_version_that_differs_gets_a_golden_and_later_ones_keep_theirs() {
         let all = ("bus.snap", "a");
         // Only the newest one differs.
-        check(&[all], &[("2.1.330", "b")], &[("bus.2.1.330.snap", "b")]);
+        check(&[all], &[("2.1.332", "b")], &[("bus.2.1.332.snap", "b")]);
         // One in the middle differs, and the next one shared the text.
         let middle = [("bus.2.1.148.snap", "b"), ("bus.2.1.329.snap", "a")];
         check(&[all], &[("2.1.148", "b")], &middle);
-        let judged = [("1.0.128", "a"), ("2.1.148", "b"), ("2.1.329", "a"), ("2.1.330", "a")];
+        let judged = [("1.0.128", "a"), ("2.1.148", "b"), ("2.1.329", "a"), ("2.1.332", "a")];
         check(&[all], &judged, &middle);
         // The oldest one differs, and the others keep the text.
         check(&[all], &[("1.0.128", "b")], &[("bus.2.1.148.snap", "a"), ("bus.snap", "b")]);
@@ -425,8 +425,8 @@ mod tests {
         // A later version has its own golden.
         let two = [all, ("bus.2.1.148.snap", "b")];
         check(&two, &[("1.0.128", "c")], &[("bus.snap", "c")]);
-        let newer = [("2.1.148", "c"), ("2.1.329", "c"), ("2.1.330", "b")];
-        check(&two, &newer, &[("bus.2.1.148.snap", "c"), ("bus.2.1.330.snap", "b")]);
+        let newer = [("2.1.148", "c"), ("2.1.329", "c"), ("2.1.332", "b")];
+        check(&two, &newer, &[("bus.2.1.148.snap", "c"), ("bus.2.1.332.snap", "b")]);
     }
 
     #[test]
@@ -456,7 +456,7 @@ mod tests {
 
     #[test]
     fn a_version_that_leaves_takes_only_its_own_golden() {
-        let (old, new) = (("bus.snap", "a"), ("bus.2.1.330.snap", "c"));
+        let (old, new) = (("bus.snap", "a"), ("bus.2.1.332.snap", "c"));
         let middle = ("bus.2.1.148.snap", "b");
         // The removed version shares its golden.
         check_forget(&[old], "1.0.128", 0, &[old]);
@@ -464,7 +464,7 @@ mod tests {
         // The golden has its name, and serves the next version too.
         check_forget(&[middle, old], "2.1.148", 0, &[("bus.2.1.329.snap", "b"), old]);
         // The golden serves this version only.
-        check_forget(&[new, old], "2.1.330", 1, &[old]);
+        check_forget(&[new, old], "2.1.332", 1, &[old]);
         check_forget(&[middle, old], "1.0.128", 1, &[("bus.snap", "b")]);
         check_forget(&[old, ("bus.snap.new", "b")], "1.0.128", 0, &[old, ("bus.snap.new", "b")]);
         check_forget(&[], "1.0.128", 0, &[]);

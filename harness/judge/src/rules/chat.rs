@@ -432,8 +432,8 @@ fn lines(text: &str, labels: &BTreeSet<&str>) -> usize {
     text.lines().map(of_line).sum()
 }
 
-/// Checks that the chat shows a compaction of the conversation (V6). Replays with faults of the chat's server are left
-/// out.
+/// Checks that the chat shows a compaction of the conversation (V6), unless the compaction or its turn is over before the
+/// chat must show it. Replays with faults of the chat's server are left out.
 pub(crate) fn pause_unshown(case: Case<'_>) -> Option<Broken<'_>> {
     let setup = &case.setup;
     let is_shown =
@@ -450,7 +450,10 @@ pub(crate) fn pause_unshown(case: Case<'_>) -> Option<Broken<'_>> {
     if pauses.is_empty() {
         return None;
     }
-    let ends: BTreeSet<u64> = turns::outcomes(case).map(|outcome| outcome.at).collect();
+    let has_ended =
+        |entry: &&Entry| entry.kind == "notice" && !entry.text("compact_result").is_empty();
+    let ended = case.lane(Lane::Lifecycle).filter(has_ended);
+    let ends: BTreeSet<u64> = turns::outcomes(case).chain(ended).map(|entry| entry.at).collect();
     let says_so = |entry: &&Entry| entry.text("text").contains("ompact");
     let said: BTreeSet<u64> =
         case.lane(Lane::Telegram).filter(says_so).map(|entry| entry.at).collect();

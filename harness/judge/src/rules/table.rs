@@ -341,7 +341,7 @@ rules! {
         "A line of a tool does not have the argument of another tool's call, nor do all calls of a tool have that of one.",
         Calls, OTHERS_CHAT;
     PauseUnshown, chat::pause_unshown,
-        "While the conversation is compacted, the chat says so.",
+        "While the conversation is compacted for more than a second, the chat says so.",
         Compactions, OWN;
     MarkupRefused, answer::markup_refused,
         "A text whose markup the server refuses is sent again.",

@@ -145,7 +145,7 @@ fn each_call_is_told_once_with_its_input_and_ends() {
 
 #[test]
 fn an_input_may_come_masked() {
-    const FORMS: &str = "tool-forms/2.1.330";
+    const FORMS: &str = "tool-forms/2.1.332";
     let check_raw = |number: &str, raw: Value, expect: &[K]| {
         let id = format!("toolu_clitape_main_3_{number}");
         let change = |entries: &mut Vec<Entry>| {
@@ -200,7 +200,7 @@ fn an_input_may_come_masked() {
 
 #[test]
 fn the_person_answers_before_a_call_runs() {
-    const ALLOW: &str = "permission-allow/2.1.330";
+    const ALLOW: &str = "permission-allow/2.1.332";
     const CALL: &str = "toolu_clitape_main_1_2";
     let asks = || entry("request_permission", json!({ "toolCall": { "toolCallId": CALL } }));
     let answer = || entry("(answer)", json!({ "toolCallId": CALL }));
@@ -226,7 +226,7 @@ fn the_person_answers_before_a_call_runs() {
 
 #[test]
 fn an_editor_has_all_that_the_person_is_asked_about() {
-    const LONG: &str = "permission-long/2.1.330";
+    const LONG: &str = "permission-long/2.1.332";
     let call = |entry: &Entry| entry.text("toolCallId") == "toolu_clitape_main_1_2";
     let asks = |entry: &Entry| entry.kind == "request_permission";
     // Changes the texts of the request and of all updates of the call before it.
@@ -259,7 +259,7 @@ fn an_editor_has_all_that_the_person_is_asked_about() {
         let call = json!({ "toolCallId": "toolu_clitape_main_1_2" });
         request.data_mut().insert("toolCall".to_owned(), call);
     };
-    check("permission-allow/2.1.330", bare, &[]);
+    check("permission-allow/2.1.332", bare, &[]);
     check(LONG, bare, &[K::RequestCut]);
 }
 
@@ -284,7 +284,7 @@ fn a_prompt_is_answered_with_what_happened() {
             entries.insert(at, entry("(cancel)", json!({})));
         }
     };
-    const INTERRUPTED: &str = "live-interrupt-text/2.1.330";
+    const INTERRUPTED: &str = "live-interrupt-text/2.1.332";
     check(INTERRUPTED, cancel("cancelled"), &[]);
     check(INTERRUPTED, cancel("end_turn"), &[K::StopReasonWrong]);
     let silent = |entries: &mut Vec<Entry>| {
@@ -342,14 +342,14 @@ fn the_agent_lives_and_goes_on() {
     }
     // `claude` asks, and the agent asks nobody.
     let waited = "expected the answer to question q1 (Bash), got no line in 30 s".to_owned();
-    let asking = load("permission-allow/2.1.330");
+    let asking = load("permission-allow/2.1.332");
     let found = judged(&asking, Vec::new(), ObservedEnding::Refused(waited));
     assert!(matches!(&found[..], [one] if one.kind == K::SubjectRefused), "{found:?}");
 }
 
 #[test]
 fn the_last_plan_is_the_newest_list() {
-    let todos = "todo-write/2.1.330";
+    let todos = "todo-write/2.1.332";
     check(todos, |_| {}, &[]);
     let is_plan = |entry: &Entry| entry.kind == "plan";
     let keep_first = |entries: &mut Vec<Entry>| {

@@ -469,7 +469,7 @@ mod tests {
             ("plain-text/2.1.329", vec![TurnEnding::Answered]),
             ("silent-run/2.1.329", vec![TurnEnding::Silent]),
             ("resume-killed-mid-text/2.1.329", vec![TurnEnding::CutOff]),
-            ("live-interrupt-text/2.1.330", vec![TurnEnding::Interrupted]),
+            ("live-interrupt-text/2.1.332", vec![TurnEnding::Interrupted]),
             ("max-turns/1.0.128", vec![TurnEnding::Failed("error_max_turns".to_owned())]),
         ] {
             let turns = read(name).turn_facts();
@@ -483,10 +483,10 @@ mod tests {
 
     #[test]
     fn questions_and_background_work_are_read() {
-        let turns = read("permission-allow/2.1.330").turn_facts();
+        let turns = read("permission-allow/2.1.332").turn_facts();
         assert_eq!(turns[0].questions[0].name, "Bash");
         assert_eq!(turns[0].answer.as_deref(), Some("The file made.txt is there."));
-        let turns = read("ask-user/2.1.330").turn_facts();
+        let turns = read("ask-user/2.1.332").turn_facts();
         let question = &turns[0].questions[0];
         assert_eq!(question.name, "AskUserQuestion");
         assert!(question.words[0].contains('?'), "{question:?}");
@@ -517,9 +517,9 @@ mod tests {
         };
         let cut_off = |text| (TurnEnding::CutOff, text);
         let answered = |text| (TurnEnding::Answered, text);
-        check("resume-good/2.1.330", &[answered("Noted: maple."), answered("It was maple.")]);
+        check("resume-good/2.1.332", &[answered("Noted: maple."), answered("It was maple.")]);
         check(
-            "resume-twice/2.1.330",
+            "resume-twice/2.1.332",
             &[
                 cut_off("I'll wait for the build."),
                 answered("We waited for the build; it was not done."),

@@ -413,10 +413,10 @@ mod tests {
     #[test]
     fn versions_are_sorted_with_the_newest_first() {
         for (record, expect) in [
-            ("", ["2.1.330", "2.1.99", "1.0.128"]),
-            ("only = { until = '2.1.148', reason = 'r' }", ["2.1.99", "1.0.128", "2.1.330"]),
+            ("", ["2.1.332", "2.1.99", "1.0.128"]),
+            ("only = { until = '2.1.148', reason = 'r' }", ["2.1.99", "1.0.128", "2.1.332"]),
         ] {
-            let mut versions = ["2.1.99", "1.0.128", "2.1.330"].map(|text| text.parse().unwrap());
+            let mut versions = ["2.1.99", "1.0.128", "2.1.332"].map(|text| text.parse().unwrap());
             load(record).unwrap().sort_versions(&mut versions);
             assert_eq!(versions, expect, "{record}");
         }

@@ -386,9 +386,9 @@ mod tests {
             |keys: &str| toml::from_str::<PinnedPlan>(keys).map_err(|error| error.to_string());
         let plan = read("seed = 7\nabout = 'a late edit'").unwrap();
         assert_eq!((&plan.source, plan.cli.is_none()), (&PlanSource::Seed(7), true));
-        let plan = read("json = '{}'\ncli = '2.1.330'").unwrap();
+        let plan = read("json = '{}'\ncli = '2.1.332'").unwrap();
         assert_eq!(plan.source, PlanSource::Json("{}".to_owned()));
-        assert!(plan.is_for(&"2.1.330".parse().unwrap()));
+        assert!(plan.is_for(&"2.1.332".parse().unwrap()));
         assert!(!plan.is_for(&"2.1.329".parse().unwrap()));
         for (keys, expect) in [
             ("about = 'x'", "has a `seed`, or the plan itself as `json`"),

@@ -143,8 +143,8 @@ impl<'de> Deserialize<'de> for MovedVersions {
 
 /// Makes the error of a command that needs `[versions]` and finds none.
 pub(super) fn missing(path: std::path::PathBuf) -> ScenarioError {
-    let what = "it has no [versions], which say what to record; write [versions], newest = \"2.1.330\" and \
-                baseline = [\"2.1.330\"], or name a CLI with `--claude npm:VERSION`";
+    let what = "it has no [versions], which say what to record; write [versions], newest = \"2.1.332\" and \
+                baseline = [\"2.1.332\"], or name a CLI with `--claude npm:VERSION`";
     ScenarioError::Invalid { path, what: what.to_owned() }
 }
 
@@ -173,12 +173,12 @@ mod tests {
 
     #[test]
     fn the_newest_version_is_the_last_of_the_baseline() {
-        let all = "newest = '2.1.330'\nbaseline = ['1.0.128', '2.1.99', '2.1.330']";
-        check(all, Ok(&["1.0.128", "2.1.99", "2.1.330"]));
-        check("newest = '2.1.330'\nbaseline = []", Err("write baseline = [\"2.1.330\"]"));
+        let all = "newest = '2.1.332'\nbaseline = ['1.0.128', '2.1.99', '2.1.332']";
+        check(all, Ok(&["1.0.128", "2.1.99", "2.1.332"]));
+        check("newest = '2.1.332'\nbaseline = []", Err("write baseline = [\"2.1.332\"]"));
         check(
-            "newest = '2.1.330'\nbaseline = ['2.1.329']",
-            Err("`newest` is 2.1.330, and the last version of `baseline` is 2.1.329"),
+            "newest = '2.1.332'\nbaseline = ['2.1.329']",
+            Err("`newest` is 2.1.332, and the last version of `baseline` is 2.1.329"),
         );
         check(
             "newest = '2.1.99'\nbaseline = ['2.1.148', '2.1.99']",
@@ -195,7 +195,7 @@ mod tests {
         let baseline = ["1.0.128", "2.1.99"].map(version).to_vec();
         let versions = Versions { baseline };
         for (of, expect) in [
-            ("2.1.330", ["1.0.128", "2.1.99", "2.1.330"]),
+            ("2.1.332", ["1.0.128", "2.1.99", "2.1.332"]),
             ("2.1.9", ["1.0.128", "2.1.9", "2.1.99"]),
             ("0.9", ["0.9", "1.0.128", "2.1.99"]),
         ] {
@@ -211,11 +211,11 @@ mod tests {
     #[test]
     fn an_exception_has_a_beginning_or_an_end_and_a_reason() {
         let versions: Versions =
-            toml::from_str("newest = '2.1.330'\nbaseline = ['1.0.128', '2.1.148', '2.1.330']")
+            toml::from_str("newest = '2.1.332'\nbaseline = ['1.0.128', '2.1.148', '2.1.332']")
                 .unwrap();
         for (only, expect) in [
-            ("since = '2.1.99'\nreason = 'r'", Ok(&["2.1.148", "2.1.330"][..])),
-            ("since = '2.1.148'\nreason = 'r'", Ok(&["2.1.148", "2.1.330"])),
+            ("since = '2.1.99'\nreason = 'r'", Ok(&["2.1.148", "2.1.332"][..])),
+            ("since = '2.1.148'\nreason = 'r'", Ok(&["2.1.148", "2.1.332"])),
             ("until = '2.1.148'\nreason = 'r'", Ok(&["1.0.128", "2.1.148"])),
             ("since = '2.1.148'\nuntil = '2.1.148'\nreason = 'r'", Ok(&["2.1.148"])),
             ("since = '3.0.0'\nreason = 'r'", Ok(&[])),

@@ -489,9 +489,9 @@ mod tests {
         check(
             "# First.\n[versions]\nnewest  =  '2.1.329' # last\nbaseline = [\n  '2.1.148',\n  '2.1.329',\n]\n\n\
              [subject.a] # A.\nkind='gateway'\n",
-            "2.1.330",
-            "# First.\n[versions]\nnewest  =  \"2.1.330\" # last\n\
-             baseline = [\"2.1.148\", \"2.1.329\", \"2.1.330\"]\n\n[subject.a] # A.\nkind='gateway'\n",
+            "2.1.332",
+            "# First.\n[versions]\nnewest  =  \"2.1.332\" # last\n\
+             baseline = [\"2.1.148\", \"2.1.329\", \"2.1.332\"]\n\n[subject.a] # A.\nkind='gateway'\n",
         );
         check(
             "versions = { newest = '2.1.9', baseline = ['2.1.9'] }\n",

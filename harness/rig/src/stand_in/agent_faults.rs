@@ -66,7 +66,7 @@ struct FaultOf {
 }
 
 /// The value of `CLITAPE_AGENT_FAULTS`: faults with commas between them, each for every cassette, as in `crlf`, or for
-/// one, as in `plain-text/2.1.330=crlf`.
+/// one, as in `plain-text/2.1.332=crlf`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct AgentFaults(Vec<FaultOf>);
 
@@ -297,10 +297,10 @@ mod tests {
 
     #[test]
     fn faults_are_of_all_cassettes_or_of_one() {
-        let faults: AgentFaults = "crlf, plain-text/2.1.330=cut".parse().unwrap();
-        assert_eq!(faults.of("plain-text/2.1.330"), [CliFault::Crlf, CliFault::Cut]);
-        assert_eq!(faults.of("three-tools/2.1.330"), [CliFault::Crlf]);
-        assert_eq!(faults.to_string(), "crlf,plain-text/2.1.330=cut");
+        let faults: AgentFaults = "crlf, plain-text/2.1.332=cut".parse().unwrap();
+        assert_eq!(faults.of("plain-text/2.1.332"), [CliFault::Crlf, CliFault::Cut]);
+        assert_eq!(faults.of("three-tools/2.1.332"), [CliFault::Crlf]);
+        assert_eq!(faults.to_string(), "crlf,plain-text/2.1.332=cut");
         let wrong = "lf".parse::<AgentFaults>().unwrap_err();
         assert!(wrong.starts_with("`lf` is no fault") && wrong.contains("long-line"), "{wrong}");
     }

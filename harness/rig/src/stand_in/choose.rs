@@ -354,15 +354,15 @@ mod tests {
     #[test]
     fn the_newest_version_is_the_one_with_the_highest_numbers() {
         let mut versions: [CliVersion; 4] =
-            ["2.1.330", "1.0.128", "2.1.99", "2.1.148"].map(|text| text.parse().unwrap());
+            ["2.1.332", "1.0.128", "2.1.99", "2.1.148"].map(|text| text.parse().unwrap());
         versions.sort_by(CliVersion::by_number);
-        assert_eq!(versions, ["1.0.128", "2.1.99", "2.1.148", "2.1.330"]);
+        assert_eq!(versions, ["1.0.128", "2.1.99", "2.1.148", "2.1.332"]);
     }
 
     #[test]
     fn a_further_run_is_played_by_its_number() {
         let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-        let whole = Cassette::load(&root.join("cassettes/resume-twice/2.1.330")).unwrap();
+        let whole = Cassette::load(&root.join("cassettes/resume-twice/2.1.332")).unwrap();
         let runs: Vec<Vec<u8>> = whole.outputs().map(<[u8]>::to_vec).collect();
         for (number, index) in [(0, 0), (1, 0), (2, 1), (3, 2), (4, 2)] {
             let (run, left_out) = from_run(whole.clone(), number);
@@ -379,7 +379,7 @@ mod tests {
     /// that the timeline covers every byte.
     fn check(turn: usize, lines: usize, results: usize) {
         let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-        let whole = Cassette::load(&root.join("cassettes/live-multi-turn/2.1.330")).unwrap();
+        let whole = Cassette::load(&root.join("cassettes/live-multi-turn/2.1.332")).unwrap();
         let bytes = whole.stdout.len() as u64;
         let (cassette, left_out) = from_turn(whole, turn);
         assert_eq!(left_out + cassette.stdout.len() as u64, bytes);
@@ -397,7 +397,7 @@ mod tests {
     #[test]
     fn a_cassette_is_cut_before_a_message() {
         let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-        let stdin = root.join("cassettes/live-multi-turn/2.1.330/stdin.jsonl");
+        let stdin = root.join("cassettes/live-multi-turn/2.1.332/stdin.jsonl");
         let all = fs_err::read_to_string(stdin).unwrap().lines().count();
         check(1, all, 2);
         check(2, 3, 1);

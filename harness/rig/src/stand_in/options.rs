@@ -10,7 +10,7 @@ const HELPS: [(&str, &str); 4] = [
     ("1.0.128", include_str!("../../../../versions/1.0.128/help.txt")),
     ("2.1.148", include_str!("../../../../versions/2.1.148/help.txt")),
     ("2.1.329", include_str!("../../../../versions/2.1.329/help.txt")),
-    ("2.1.330", include_str!("../../../../versions/2.1.330/help.txt")),
+    ("2.1.332", include_str!("../../../../versions/2.1.332/help.txt")),
 ];
 
 /// The options that the help does not show, by the first version of [`HELPS`] that accepts them; measured by starting
@@ -357,15 +357,15 @@ mod tests {
     fn the_options_of_each_version_are_read_from_its_help() {
         for (version, name, flags, takes, choices) in [
             ("1.0.128", "--resume", "-r, --resume [sessionId]", Takes::Maybe, ""),
-            ("2.1.330", "-r", "-r, --resume [value]", Takes::Maybe, ""),
+            ("2.1.332", "-r", "-r, --resume [value]", Takes::Maybe, ""),
             (
-                "2.1.330",
+                "2.1.332",
                 "--allowedTools",
                 "--allowedTools, --allowed-tools <tools...>",
                 Takes::Many,
                 "",
             ),
-            ("2.1.330", "--verbose", "--verbose", Takes::None, ""),
+            ("2.1.332", "--verbose", "--verbose", Takes::None, ""),
             (
                 "1.0.128",
                 "--permission-mode",
@@ -374,21 +374,21 @@ mod tests {
                 "acceptEdits bypassPermissions default plan",
             ),
             (
-                "2.1.330",
+                "2.1.332",
                 "--permission-mode",
                 "--permission-mode <mode>",
                 Takes::One,
                 "acceptEdits auto bypassPermissions manual dontAsk plan",
             ),
             (
-                "2.1.330",
+                "2.1.332",
                 "--permission-prompts",
                 "--permission-prompts <target>",
                 Takes::One,
                 "host none",
             ),
-            ("2.1.330", "--thinking", "--thinking <mode>", Takes::One, "enabled adaptive disabled"),
-            ("2.1.330", "--resume-session-at", "--resume-session-at <message id>", Takes::One, ""),
+            ("2.1.332", "--thinking", "--thinking <mode>", Takes::One, "enabled adaptive disabled"),
+            ("2.1.332", "--resume-session-at", "--resume-session-at <message id>", Takes::One, ""),
             (
                 "2.1.148",
                 "--input-format",
@@ -413,7 +413,7 @@ mod tests {
             ("2.1.200", "--safe-mode", false, false),
             ("2.1.329", "--safe-mode", true, false),
             ("2.1.332", "--safe-mode", true, true),
-            ("2.1.330", "--mcp-debug", false, false),
+            ("2.1.332", "--mcp-debug", false, false),
         ] {
             let options = CliOptions::of(Some(version));
             let found = (options.find(name).is_some(), options.is_newer);

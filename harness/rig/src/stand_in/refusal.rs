@@ -1,5 +1,5 @@
 //! The arguments that `claude` refuses, with its words, by its version. Each sentence was measured with the versions
-//! 1.0.128, 2.1.148 and 2.1.330; 2.1.332 prints the same as 2.1.330.
+//! 1.0.128, 2.1.148 and 2.1.332.
 
 use std::io::{self, Write as _};
 use std::path::{Path, absolute};

@@ -468,37 +468,37 @@ mod tests {
     fn the_acts_of_recorded_hosts_are_read() {
         let ports = "Do the ports in server.conf and client.conf agree?";
         assert_eq!(dialogue("three-tools/2.1.329").prompt, ports);
-        let allow = dialogue("permission-allow/2.1.330");
+        let allow = dialogue("permission-allow/2.1.332");
         assert_eq!(allow.prompt, "Make a file that is called made.txt.");
         let answer =
             |allows, about: &str, is_only| Act::Answer { allows, about: about.to_owned(), is_only };
         let answered = |allows, about: &str| [answer(allows, about, true)];
         assert_eq!(
-            acts("permission-allow/2.1.330"),
+            acts("permission-allow/2.1.332"),
             answered(true, "touchclitapeprojectmadetxtlsclitapeproje")
         );
-        assert_eq!(acts("permission-deny/2.1.330"), answered(false, "rmrfclitapeprojectlogs"));
-        let two = acts("two-questions-open/2.1.330");
+        assert_eq!(acts("permission-deny/2.1.332"), answered(false, "rmrfclitapeprojectlogs"));
+        let two = acts("two-questions-open/2.1.332");
         let [src, docs] = ["src", "docs"].map(|it| format!("mkdirclitapeproject{it}echomade{it}"));
         assert_eq!(two, [answer(true, &docs, false), answer(false, &src, true)]);
-        assert_eq!(acts("ask-user/2.1.330"), [Act::Choose(vec!["Blue".to_owned()])]);
+        assert_eq!(acts("ask-user/2.1.332"), [Act::Choose(vec!["Blue".to_owned()])]);
         let next = Act::Say("And how many lines do they have?".to_owned());
-        assert_eq!(acts("live-multi-turn/2.1.330"), [next]);
-        assert_eq!(acts("live-interrupt-text/2.1.330"), [Act::Stop]);
+        assert_eq!(acts("live-multi-turn/2.1.332"), [next]);
+        assert_eq!(acts("live-interrupt-text/2.1.332"), [Act::Stop]);
     }
 
     #[test]
     fn what_no_person_can_do_and_what_comes_during_a_turn_is_known() {
         for (name, impossible, during) in [
-            ("live-multi-turn/2.1.330", None, false),
-            ("live-queue/2.1.330", None, true),
-            ("bad-line/2.1.330", Some("writes a line that is not JSON"), false),
+            ("live-multi-turn/2.1.332", None, false),
+            ("live-queue/2.1.332", None, true),
+            ("bad-line/2.1.332", Some("writes a line that is not JSON"), false),
             (
-                "permission-stdin-closed/2.1.330",
+                "permission-stdin-closed/2.1.332",
                 Some("closes stdin in the middle of a turn"),
                 false,
             ),
-            ("permission-unanswered/2.1.330", None, false),
+            ("permission-unanswered/2.1.332", None, false),
         ] {
             let dialogue = dialogue(name);
             let found = (dialogue.impossible, dialogue.has_message_during_turn);
@@ -508,11 +508,11 @@ mod tests {
 
     #[test]
     fn the_prompts_of_further_runs_are_acts_of_the_person() {
-        let dialogue = dialogue("resume-twice/2.1.330");
+        let dialogue = dialogue("resume-twice/2.1.332");
         assert_eq!(dialogue.prompt, "Wait for the build.");
         let said = |text: &str| Act::Say(text.to_owned());
         assert_eq!(
-            acts("resume-twice/2.1.330"),
+            acts("resume-twice/2.1.332"),
             [said("What happened to the build?"), said("And now?")]
         );
         assert!(dialogue.steps.iter().all(|step| step.begins_run));
@@ -533,19 +533,19 @@ mod tests {
         };
         let [one_shot, live] = ["", "host = 'live'"].map(gateway);
         for spec in [&one_shot, &live] {
-            check("resume-good/2.1.330", spec, None);
+            check("resume-good/2.1.332", spec, None);
             check("resume-killed-mid-tool/1.0.128", spec, None);
             let fork = Misfit::Argument("--fork-session".to_owned());
-            check("resume-fork/2.1.330", spec, Some(fork));
-            check("resume-unknown-id/2.1.330", spec, Some(Misfit::SessionLost(2)));
+            check("resume-fork/2.1.332", spec, Some(fork));
+            check("resume-unknown-id/2.1.332", spec, Some(Misfit::SessionLost(2)));
             check("resume-killed-mid-text/1.0.128", spec, Some(Misfit::SessionLost(2)));
         }
-        check("resume-killed-background/2.1.330", &one_shot, None);
-        check("resume-killed-background/2.1.330", &live, Some(Misfit::HeldBack));
+        check("resume-killed-background/2.1.332", &one_shot, None);
+        check("resume-killed-background/2.1.332", &live, Some(Misfit::HeldBack));
         let none = gateway("sessions_resumed = false");
-        check("resume-good/2.1.330", &none, Some(Misfit::ResumesNone));
+        check("resume-good/2.1.332", &none, Some(Misfit::ResumesNone));
         let agent = GatewaySpec { front: Front::Editor, ..gateway("") };
-        check("resume-good/2.1.330", &agent, Some(Misfit::SeveralRuns));
+        check("resume-good/2.1.332", &agent, Some(Misfit::SeveralRuns));
     }
 
     #[test]
@@ -554,9 +554,9 @@ mod tests {
         let answers = |name: &str| RecordedAnswers::of(&Cassette::load(&root.join(name)).unwrap());
         let option = |word: &str| PermissionChoice::Option(word.to_owned());
         for (name, choice) in [
-            ("permission-allow/2.1.330", option("allow_once")),
-            ("permission-deny/2.1.330", option("reject_once")),
-            ("ask-user/2.1.330", PermissionChoice::Labels(vec!["Blue".to_owned()])),
+            ("permission-allow/2.1.332", option("allow_once")),
+            ("permission-deny/2.1.332", option("reject_once")),
+            ("ask-user/2.1.332", PermissionChoice::Labels(vec!["Blue".to_owned()])),
         ] {
             let mut answers = answers(name);
             let call = answers.0[0].call.clone();
@@ -564,6 +564,6 @@ mod tests {
             answers.take(call.as_deref());
             assert_eq!(answers.find(call.as_deref()), None);
         }
-        assert_eq!(answers("permission-unanswered/2.1.330").0[0].offset, None);
+        assert_eq!(answers("permission-unanswered/2.1.332").0[0].offset, None);
     }
 }

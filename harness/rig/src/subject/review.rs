@@ -402,7 +402,7 @@ mod tests {
         ("checkout", "checkout = 'a'", "checkout = 'b'"),
         ("build", "build = ['a']", "build = ['b']"),
         ("version", "version = 'true'", "version = 'touch x'"),
-        ("cli", "cli = '2.1.330'", "cli = '2.1.329'"),
+        ("cli", "cli = '2.1.332'", "cli = '2.1.329'"),
         ("values", "values = { a = 'b' }", "values = { a = 'c' }"),
         ("claude_first", "claude_first = ['a']", "claude_first = ['b']"),
         ("reach", "reach = 'proxy'", "reach = 'address'"),

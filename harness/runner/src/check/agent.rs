@@ -343,7 +343,7 @@ fn lacking(
 /// Returns whether the bytes end in a turn without a result. Bytes without a record do.
 fn is_open(stdout: &[u8]) -> bool {
     let (mut open, mut begun) = (true, HashSet::new());
-    let read = ["type", "subtype", "parent_tool_use_id", "message", "event"];
+    let read = ["type", "subtype", "state", "parent_tool_use_id", "message", "event"];
     for record in records_with(stdout, &read) {
         let message = record.pointer("/message/id").or_else(|| record.pointer("/event/message/id"));
         let message = message.and_then(Value::as_str).map(str::to_owned);
@@ -351,6 +351,7 @@ fn is_open(stdout: &[u8]) -> bool {
         match text(&record, "type") {
             "result" => open = false,
             "system" => open |= text(&record, "subtype") == "init",
+            "command_lifecycle" => open |= text(&record, "state") == "started",
             // A whole message may follow the result of the turn that has streamed it.
             "assistant" if is_main => open |= message.is_none_or(|id| begun.insert(id)),
             "stream_event" if is_main => open |= message.is_some_and(|id| begun.insert(id)),

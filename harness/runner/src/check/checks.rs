@@ -55,7 +55,7 @@ impl Check {
         }
     }
 
-    /// The place of its findings, as a check of this scenario: `three-tools 2.1.330 bus`.
+    /// The place of its findings, as a check of this scenario: `three-tools 2.1.332 bus`.
     pub(crate) fn place(&self, scenario: &ScenarioName) -> String {
         format!("{scenario} {}", self.to_string().replace("::", " "))
     }
@@ -87,7 +87,7 @@ pub enum Mark {
 pub struct AtStake {
     /// The number of checks or replays in which it was.
     pub times: u64,
-    /// The first of them: `three-tools 2.1.330 seed 7`.
+    /// The first of them: `three-tools 2.1.332 seed 7`.
     pub first: String,
 }
 

@@ -3,11 +3,12 @@
 //!
 //! [`drift`] takes two recordings of each scenario, one by each version ([`Side`] has them). `pairs` compares them and
 //! the lanes of their replays: `facts` gathers and compares the values at each place of the records; `sequence` compares
-//! number and order, and two help texts. The result is a [`Drift`], which [`crate::report`] writes.
+//! number and order, and two help texts. `races` tells a race of the recordings from a change. The result is a [`Drift`], which [`crate::report`] writes.
 
 mod facts;
 mod model;
 mod pairs;
+mod races;
 mod sequence;
 mod side;
 #[cfg(test)]
@@ -17,8 +18,9 @@ use std::io;
 use std::sync::Arc;
 
 use clitape_recording::scenario::Scenario;
-pub use model::{About, ChangeKind, Cost, Drift, DriftChange, NotCompared, Part};
+pub use model::{About, ChangeKind, Cost, Drift, DriftChange, NotCompared, Part, Race};
 use pairs::{PairChanges, of_recordings};
+pub use races::Doubts;
 pub use side::{Recorded, Recorder, Side, committed};
 
 use crate::check::Recording;
@@ -34,6 +36,8 @@ pub struct Scope {
     pub not_recorded: Vec<NotCompared>,
     /// The scenarios that do not apply to both versions, with the reason.
     pub left_out: Vec<NotCompared>,
+    /// The differences that did not come again.
+    pub races: Vec<Race>,
 }
 
 /// Compares the recordings of two versions, and reports the progress.
@@ -47,7 +51,7 @@ pub fn drift(
     options: SuiteOptions<'_>,
     report: &mut dyn FnMut(TrialEvent<'_>) -> io::Result<()>,
 ) -> Result<Drift, CompareError> {
-    let Scope { scenarios, not_recorded: mut not_compared, left_out } = scope;
+    let Scope { scenarios, not_recorded: mut not_compared, left_out, races } = scope;
     let mut pairs: Vec<[Recording; 2]> = Vec::new();
     for scenario in &scenarios {
         let load = |side: &Side| {
@@ -90,5 +94,5 @@ pub fn drift(
     changes.sort_by(|a, b| (a.part, a.kind, &a.place).cmp(&(b.part, b.kind, &b.place)));
     let [from, to] = about.map(About::clone);
     let compared = pairs.iter().map(|pair| pair[0].scenario.name.clone()).collect();
-    Ok(Drift { from, to, compared, not_compared, left_out, changes, follows, cost, lanes })
+    Ok(Drift { from, to, compared, not_compared, left_out, changes, follows, races, cost, lanes })
 }

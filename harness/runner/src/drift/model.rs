@@ -129,6 +129,19 @@ pub struct NotCompared {
     pub why: String,
 }
 
+/// A difference in order that did not come again when both versions recorded the scenario again.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Race {
+    /// The scenario.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub scenario: ScenarioName,
+    /// The sequence in which the records changed places: `records: order`, `dialogue: order` or `transcript: order`.
+    pub place: String,
+    /// The two records: `user/tool_result` comes where `stream_event/message_delta` came.
+    pub what: String,
+}
+
 /// One of the two versions.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -158,6 +171,9 @@ pub struct Drift {
     /// The lanes that differ only because the gateway uses new parts of the records: without these, both recordings
     /// have the same lanes.
     pub follows: Vec<DriftChange>,
+    /// The differences in order that did not come again when both versions recorded the scenario again. They do not
+    /// count as changes.
+    pub races: Vec<Race>,
     /// The time and the size of the recordings, which do not count as changes.
     pub cost: [Cost; 2],
     /// The lanes of both versions side by side.

@@ -386,7 +386,7 @@ mod tests {
     #[test]
     fn the_person_writes_sees_the_buttons_and_then_what_was_decided() {
         let cassettes = concat!(env!("CARGO_MANIFEST_DIR"), "/../../cassettes");
-        let cassette = Path::new(cassettes).join("permission-allow/2.1.330");
+        let cassette = Path::new(cassettes).join("permission-allow/2.1.332");
         let Cassette { stdout, stdin, timeline, .. } = Cassette::load(&cassette).unwrap();
         let lines = stdin_lines(&stdin, &timeline);
         let capture = Capture { stdout: &stdout, stdin: &lines };

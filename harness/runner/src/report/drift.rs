@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::compare::sections;
 use super::document::{Attention, Document, DocumentItem, DocumentPart, DocumentSide};
-use crate::drift::{About, Cost, Drift, DriftChange, NotCompared, Part};
+use crate::drift::{About, Cost, Drift, DriftChange, NotCompared, Part, Race};
 
 /// Returns the report of a drift.
 pub fn drift_document(drift: &Drift) -> Document {
@@ -32,6 +32,13 @@ pub fn drift_document(drift: &Drift) -> Document {
             title: "Not compared",
             attention: Attention::Failed,
             items: drift.not_compared.iter().map(not_compared).collect(),
+            ..DocumentPart::default()
+        },
+        DocumentPart {
+            title: "Races of the recordings",
+            sentence: races(drift).unwrap_or_default(),
+            attention: Attention::Note,
+            items: drift.races.iter().map(raced).collect(),
             ..DocumentPart::default()
         },
         DocumentPart { drawn: sections(&drift.lanes), ..DocumentPart::default() },
@@ -75,6 +82,16 @@ fn changed(change: &DriftChange) -> DocumentItem {
     }
 }
 
+fn raced(Race { scenario, place, what }: &Race) -> DocumentItem {
+    DocumentItem {
+        class: None,
+        place: place.clone(),
+        text: what.clone(),
+        seen: format!("in {scenario}"),
+        example: String::new(),
+    }
+}
+
 fn not_compared(NotCompared { what, why }: &NotCompared) -> DocumentItem {
     DocumentItem::sentence(format!("{what}: {why}"))
 }
@@ -104,6 +121,8 @@ pub struct DriftReport<'a> {
     changes: &'a [DriftChange],
     /// Lanes that differ only because the gateway uses what is new in the records.
     follows: &'a [DriftChange],
+    /// Differences in order that did not come again when both versions recorded the scenario again; no changes.
+    races: &'a [Race],
     /// What was not compared, though it should have been.
     not_compared: &'a [NotCompared],
     /// Scenarios that are not for both versions, with the reason.
@@ -131,6 +150,7 @@ pub fn drift_json(drift: &Drift) -> Result<String, serde_json::Error> {
         person_sees: drift.of(Part::Person).next().is_some(),
         changes: &drift.changes,
         follows: &drift.follows,
+        races: &drift.races,
         not_compared: &drift.not_compared,
         left_out: &drift.left_out,
         compared: &drift.compared,
@@ -178,6 +198,15 @@ fn follows(drift: &Drift) -> Option<String> {
     Some(format!(
         "What is new in the records is used by this gateway, and changes what becomes of {names}."
     ))
+}
+
+/// Returns what is said of the races; `None` if there are none.
+fn races(drift: &Drift) -> Option<String> {
+    let count = drift.races.len();
+    (count > 0).then(|| {
+        let differences = plural(count, "difference");
+        format!("When both versions recorded the scenario again, {differences} in order did not come again.")
+    })
 }
 
 /// Names the recordings that show a change: `in 69 scenarios, such as api-400`.

@@ -130,7 +130,7 @@ pub fn overviews(
     short_jobs(names, |name| ScenarioOverview::of(workspace, name, counting))
 }
 
-/// Returns the names of a scenario's goldens, as paths below `golden/`, sorted: `bus.2.1.330.snap`.
+/// Returns the names of a scenario's goldens, as paths below `golden/`, sorted: `bus.2.1.332.snap`.
 ///
 /// # Errors
 ///

@@ -299,7 +299,7 @@ mod tests {
         let result = given_up(JobTimeout::Hangs(LIMIT), &checks, &checks.checks()[1]);
         assert!(hangs(&result));
         let Finding { place, sentence, .. } = &result.findings[0];
-        assert_eq!(place, "plain-text 2.1.330 bus");
+        assert_eq!(place, "plain-text 2.1.332 bus");
         let expect = "the check hangs: no replay of it has ended for 1 s; it was given up";
         assert_eq!(sentence, expect);
     }

@@ -136,7 +136,7 @@ pub(crate) fn messages_and_requests_of_the_host_are_emitted() {
     check_sides(
         &[
             Host(request("r1", "initialize", r#","hooks":null"#)),
-            Cli(response("r1", r#"{"claude_code_version":"2.1.330","still_queued":1}"#)),
+            Cli(response("r1", r#"{"claude_code_version":"2.1.332","still_queued":1}"#)),
             message(r#""M1""#, r#","uuid":"u1""#),
             message(&blocks, ""),
             Cli(result("x")),
@@ -148,7 +148,7 @@ pub(crate) fn messages_and_requests_of_the_host_are_emitted() {
         ],
         &[
             "host r1 initialize -",
-            r#"control r1 initialize - {"claude_code_version":"2.1.330"}"#,
+            r#"control r1 initialize - {"claude_code_version":"2.1.332"}"#,
             "host u1 user M1",
             "host - user M2\nM3",
             END,

@@ -363,3 +363,20 @@ pub(crate) fn an_outcome_names_the_messages_that_it_answers() {
         &[r#"heard u1 "M1""#, r#"incomplete "" no_result answers ["u1"]"#],
     );
 }
+
+#[test]
+pub(crate) fn t5_a_turn_that_has_begun_without_an_init_has_an_outcome_at_the_end() {
+    let lifecycle = |state: &str| {
+        format!(r#"{{"type":"command_lifecycle","command_uuid":"u2","state":"{state}"}}"#)
+    };
+    let passed = "record command_lifecycle/-";
+    check(&[result("x"), lifecycle("queued")], &[r#"ok "x""#, passed]);
+    check(
+        &[result("x"), lifecycle("queued"), lifecycle("started")],
+        &[r#"ok "x""#, passed, passed, r#"incomplete "" no_result turn 2 answers ["u2"]"#],
+    );
+    check(
+        &[lifecycle("started"), result("x"), lifecycle("completed")],
+        &[passed, r#"ok "x" answers ["u2"]"#, passed],
+    );
+}

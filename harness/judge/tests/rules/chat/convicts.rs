@@ -159,7 +159,7 @@ fn sb001_sb002_the_answer_is_there_whole() {
 
 #[test]
 fn sb002_control_sequences_may_be_stripped() {
-    let hostile = "hostile-output/2.1.330";
+    let hostile = "hostile-output/2.1.332";
     let cassette = Cassette::load(&root().join("cassettes").join(hostile)).unwrap();
     let answer = facts_of(&cassette).turn_facts()[0].answer.clone().unwrap();
     let shown =
@@ -326,7 +326,7 @@ fn sb014_texts_are_not_glued() {
     let refusal = "I can't help with that, but I can explain how to protect yourself.";
     let check_refusal = |between: &str, expect: &[K]| {
         let lines = [send(2_000, 7, &format!("Here is how{between}{refusal}"))];
-        check_of("refusal/2.1.330", &lines, expect);
+        check_of("refusal/2.1.332", &lines, expect);
     };
     check_refusal("", &[K::TextGlued]);
     check_refusal("\n\n", &[]);
@@ -367,7 +367,7 @@ fn sb016_sb017_tools_are_told() {
         send(2_000, 7, "▶️ Run the self-test"),
         edit(9_000, 7, "The self-test failed with exit code 3: the disk is not writable."),
     ];
-    check_of("tool-error/2.1.330", &described, &[]);
+    check_of("tool-error/2.1.332", &described, &[]);
     let below = call(
         2_000,
         "sendMessage",
@@ -375,7 +375,7 @@ fn sb016_sb017_tools_are_told() {
             "message_id": 7, "text": "▶️ Running:\n<code>sh selftest.sh</code>", "parse_mode": "HTML",
         }),
     );
-    check_of("tool-error/2.1.330", &[typing(100), below, described[2].clone()], &[]);
+    check_of("tool-error/2.1.332", &[typing(100), below, described[2].clone()], &[]);
     for (line, expect) in [
         ("🔧 Read {}", &[K::ArgumentsEmpty][..]),
         ("🔧 Read(undefined)", &[K::ArgumentsEmpty]),
@@ -395,14 +395,14 @@ fn sb016_sb017_tools_are_told() {
 fn sb018_sb019_questions_are_asked_and_closed() {
     let asks = SubjectTraits { asks_questions: true, ..SubjectTraits::default() };
     let check_asked = |lines: &[Entry], expect: &[K]| {
-        let cassette = "permission-allow/2.1.330";
+        let cassette = "permission-allow/2.1.332";
         check_seen(Seen { cassette, lines, traits: asks, ..Seen::default() }, expect)
     };
     let answer = "The file made.txt is there.";
     // Without a tool for permissions the CLI can't ask.
     let lines = &[send(8_000, 6, answer)];
     let (cassette, traits) =
-        ("permission-allow/2.1.330", SubjectTraits { lets_claude_ask: false, ..asks });
+        ("permission-allow/2.1.332", SubjectTraits { lets_claude_ask: false, ..asks });
     let found =
         check_seen(Seen { cassette, lines, traits, ..Seen::default() }, &[K::QuestionUntold]);
     assert!(found[0].sentence.contains("--permission-prompt-tool"), "{found:?}");
@@ -444,14 +444,14 @@ fn sb018_sb019_questions_are_asked_and_closed() {
     let waited = |lines: &[Entry], rule: K| {
         let sentence = "expected the answer to question q1 (Bash), got no line in 30 s";
         let ending = ObservedEnding::Refused(sentence.to_owned());
-        let cassette = "permission-allow/2.1.330";
+        let cassette = "permission-allow/2.1.332";
         check_seen(Seen { cassette, lines, traits: asks, ending, ..Seen::default() }, &[rule])
     };
     waited(&untold[..1], K::QuestionUntold);
     let denied = "expected `allow` as the answer to question q1 (Bash), got `deny`";
     let denied = || ObservedEnding::Refused(denied.to_owned());
     let check_denied = |lines: &[Entry], expect: K, words: &str| {
-        let (cassette, ending) = ("permission-allow/2.1.330", denied());
+        let (cassette, ending) = ("permission-allow/2.1.332", denied());
         let seen = Seen { cassette, lines, traits: asks, ending, ..Seen::default() };
         let found = check_seen(seen, &[expect]);
         assert!(found[0].sentence.contains(words), "{found:?}");
@@ -461,7 +461,7 @@ fn sb018_sb019_questions_are_asked_and_closed() {
     check_denied(&[question.clone(), press.clone()], K::SubjectRefused, "what it does not read");
     let found = waited(&[question, press], K::SubjectRefused);
     assert!(found[0].sentence.contains("waited 30 s for the answer to question q1"), "{found:?}");
-    check_of("permission-allow/2.1.330", &[last], &[]);
+    check_of("permission-allow/2.1.332", &[last], &[]);
 }
 
 #[test]
@@ -585,13 +585,13 @@ fn sb036_sb037_the_answer_is_alone_unless_that_is_meant() {
     };
     let total = "The second total, 60, is right; the first one left out the last line.";
     let thought = "Two totals are written down. I should add up the numbers myself";
-    check("thinking/2.1.330", thought, total, K::ReasoningInAnswer);
+    check("thinking/2.1.332", thought, total, K::ReasoningInAnswer);
     let facts =
-        facts_of(&Cassette::load(&root().join("cassettes/subagent-background/2.1.330")).unwrap());
+        facts_of(&Cassette::load(&root().join("cassettes/subagent-background/2.1.332")).unwrap());
     let answers = facts.turn_facts().iter().filter_map(|turn| turn.answer.as_deref());
     let answers = answers.collect::<Vec<_>>().join("\n\n");
     for beside in ["notes.txt has 4 lines.", "Counting."] {
-        check("subagent-background/2.1.330", beside, &answers, K::SubagentInAnswer);
+        check("subagent-background/2.1.332", beside, &answers, K::SubagentInAnswer);
     }
 }
 
@@ -614,7 +614,7 @@ fn sb038_what_went_well_is_not_told_as_a_failure() {
 fn sb039_sb040_a_line_says_what_its_call_did() {
     let failed = "The self-test failed with exit code 3: the disk is not writable.";
     let check_line = |line: &str, expect: &[K]| {
-        check_of("tool-error/2.1.330", &[send(1_000, 1, line), edit(9_000, 1, failed)], expect);
+        check_of("tool-error/2.1.332", &[send(1_000, 1, line), edit(9_000, 1, failed)], expect);
     };
     check_line("✅ Bash: sh selftest.sh", &[K::FailureShownDone]);
     for line in

@@ -33,7 +33,7 @@ fn check(name: &str, expect: &[&str]) {
 
 #[test]
 fn lines_are_read_whatever_the_order_of_their_keys() {
-    for name in ["permission-allow/2.1.330", "live-multi-turn/2.1.329", "three-tools/1.0.128"] {
+    for name in ["permission-allow/2.1.332", "live-multi-turn/2.1.329", "three-tools/1.0.128"] {
         let (cassette, dialogue) = cut(name);
         let mut reversed = Vec::new();
         for line in cassette.stdout.split_inclusive(|&byte| byte == b'\n') {
@@ -86,7 +86,7 @@ fn a_cassette_is_cut_where_the_cli_waited() {
 fn a_cli_that_ended_by_itself_is_known() {
     for (name, expect) in [
         ("bad-line/2.1.329", true),
-        ("resume-missing-live/2.1.330", true),
+        ("resume-missing-live/2.1.332", true),
         ("live-interrupt-tool/2.1.329", false),
         ("permission-deny-interrupt/2.1.329", false),
         ("bash-background/2.1.329", false),

@@ -14,10 +14,10 @@ fn says(version: &str, line: &str) -> Option<Refusal> {
     refusal(&StandInStart { arguments: &arguments, folder, has_session: &has_session }, &cli)
 }
 
-/// Compares the refusals of 1.0.128, 2.1.148 and 2.1.330 of the same arguments; an empty text means that they run.
+/// Compares the refusals of 1.0.128, 2.1.148 and 2.1.332 of the same arguments; an empty text means that they run.
 #[track_caller]
 fn check(line: &str, expect: [&str; 3]) {
-    for (version, expect) in ["1.0.128", "2.1.148", "2.1.330"].into_iter().zip(expect) {
+    for (version, expect) in ["1.0.128", "2.1.148", "2.1.332"].into_iter().zip(expect) {
         let text = says(version, line).map(|refusal| refusal.text).unwrap_or_default();
         assert_eq!(text, expect, "{version}: {line}");
     }
@@ -161,10 +161,10 @@ fn a_session_that_is_none_has_a_record_on_stdout() {
     for (version, line, expect) in [
         ("1.0.128", "-p Hi --resume abc STREAM", false),
         ("2.1.148", "-p Hi --resume abc STREAM", true),
-        ("2.1.330", "-p Hi --resume abc STREAM", true),
-        ("2.1.330", "-p Hi --resume abc", false),
+        ("2.1.332", "-p Hi --resume abc STREAM", true),
+        ("2.1.332", "-p Hi --resume abc", false),
         ("1.0.128", "-p Hi --resume 99999999-2222-4333-8444-555555555555 STREAM", false),
-        ("2.1.330", "-p Hi --resume 99999999-2222-4333-8444-555555555555 STREAM", true),
+        ("2.1.332", "-p Hi --resume 99999999-2222-4333-8444-555555555555 STREAM", true),
     ] {
         let stdout = says(version, line).unwrap().stdout;
         assert_eq!(stdout.contains("error_during_execution"), expect, "{version} {line}");

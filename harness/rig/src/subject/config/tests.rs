@@ -163,10 +163,10 @@ fn an_agent_is_a_gateway_with_an_editor() {
 
 #[test]
 fn versions_stand_beside_the_subjects() {
-    let versions = "[versions]\nnewest = '2.1.330'\nbaseline = ['2.1.329', '2.1.330']\n";
+    let versions = "[versions]\nnewest = '2.1.332'\nbaseline = ['2.1.329', '2.1.332']\n";
     assert_eq!(parse(&format!("{versions}{MINE}")).unwrap().subjects.len(), 1);
-    let wrong = versions.replace("newest = '2.1.330'", "newest = '2.1.331'");
-    check(&wrong, 1, "`newest` is 2.1.331, and the last version of `baseline` is 2.1.330");
+    let wrong = versions.replace("newest = '2.1.332'", "newest = '2.1.333'");
+    check(&wrong, 1, "`newest` is 2.1.333, and the last version of `baseline` is 2.1.332");
     check(&format!("{versions}oldest = '1'\n"), 4, "unknown field `oldest`");
 }
 

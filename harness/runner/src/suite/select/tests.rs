@@ -13,13 +13,13 @@ fn known() -> Vec<Candidate> {
     [
         ("broken", &["2.1.329"][..], None),
         ("late-edit", &[][..], Some(&["openclaw#80046"][..])),
-        ("plain-text", &["2.1.329", "2.1.330"], Some(&[])),
+        ("plain-text", &["2.1.329", "2.1.332"], Some(&[])),
         (
             "three-tools",
-            &["1.0.128", "2.1.329", "2.1.330"],
+            &["1.0.128", "2.1.329", "2.1.332"],
             Some(&["openclaw#80046", "claude-code#1"]),
         ),
-        ("three-tools-live", &["2.1.330"], Some(&["claude-code#2"])),
+        ("three-tools-live", &["2.1.332"], Some(&["claude-code#2"])),
     ]
     .map(candidate)
     .to_vec()
@@ -29,7 +29,7 @@ fn patterns(names: &[&str]) -> Vec<NamePattern> {
     names.iter().map(|name| name.parse().unwrap()).collect()
 }
 
-/// Checks the selection from [`known`], as words such as `three-tools/2.1.329+2.1.330`, or the error.
+/// Checks the selection from [`known`], as words such as `three-tools/2.1.329+2.1.332`, or the error.
 #[track_caller]
 fn check(asked: &Selector, expect: Result<&[&str], &str>) -> Selection {
     let shown = |one: &Selected| match &one.versions {
@@ -59,25 +59,25 @@ fn names_select_as_they_are_then_as_parts() {
         (&["plain-text", "late-edit"], Ok(&["plain-text", "late-edit"])),
         (&["late", "late-edit"], Ok(&["late-edit"])),
         (&["three-tools/2.1.329"], Ok(&["three-tools/2.1.329"])),
-        (&["three-tools/2.*", "three-tools/1.0.128"], Ok(&["three-tools/2.1.329+2.1.330+1.0.128"])),
+        (&["three-tools/2.*", "three-tools/1.0.128"], Ok(&["three-tools/2.1.329+2.1.332+1.0.128"])),
         (&["three-tools/2.1.329", "three-tools"], Ok(&["three-tools"])),
         (&["*/1.0.128"], Ok(&["three-tools/1.0.128"])),
-        (&["tools/2.1.330"], Ok(&["three-tools/2.1.330", "three-tools-live/2.1.330"])),
+        (&["tools/2.1.332"], Ok(&["three-tools/2.1.332", "three-tools-live/2.1.332"])),
         (&[""], Ok(&["broken", "late-edit", "plain-text", "three-tools", "three-tools-live"])),
         (&["three-tolls"], Err("did you mean `three-tools`? `clitape list` shows the 5 scenarios")),
         (&["plain-text", "nothing-like-it"], Err("no scenario is called `nothing-like-it`")),
         (&["x-*"], Err("no scenario's name fits `x-*`; `clitape list`")),
         (&["three-tools/9.9.9"], Err("no recording three-tools/9.9.9; there are 1.0.128, 2.1.329")),
-        (&["late-edit/2.1.330"], Err("nothing of it is recorded; run `clitape record late-edit`")),
+        (&["late-edit/2.1.332"], Err("nothing of it is recorded; run `clitape record late-edit`")),
     ] {
         let asked = Selector { names: patterns(names), parts: true, ..Selector::default() };
         check(&asked, expect);
     }
     let whole = Selector { names: patterns(&["tools"]), ..Selector::default() };
     check(&whole, Err("there is no scenario `tools`; did you mean `three-tools` or"));
-    let names = patterns(&["late-edit/2.1.331", "three-tools/2.1.330"]);
+    let names = patterns(&["late-edit/2.1.333", "three-tools/2.1.332"]);
     let new = Selector { names, new_versions: true, ..Selector::default() };
-    check(&new, Ok(&["late-edit/2.1.331", "three-tools/2.1.330"]));
+    check(&new, Ok(&["late-edit/2.1.333", "three-tools/2.1.332"]));
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn tracks_exclusions_and_changes_narrow_what_is_selected() {
     let exclude = |names: &[&str]| Selector { exclude: patterns(names), ..Selector::default() };
     check(&exclude(&["three-*", "broken"]), Ok(&["late-edit", "plain-text"]));
     check(
-        &exclude(&["*/2.1.330"]),
+        &exclude(&["*/2.1.332"]),
         Ok(&["broken", "late-edit", "plain-text/2.1.329", "three-tools/1.0.128+2.1.329"]),
     );
     check(&exclude(&["three-tols"]), Err("did you mean `three-tools`?"));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-const LONG: &str = "permission-long/2.1.330";
+const LONG: &str = "permission-long/2.1.332";
 const SAYS: &str = "I'll write the table and tidy up.";
 const ENDS: &str = "The table is there, and the old logs are gone.";
 
@@ -112,7 +112,7 @@ fn sb034_our_own_gateway_shows_all_that_is_pressed() {
     for name in
         ["permission-long", "permission-allow", "plan-approved", "ask-user", "secrets-asked"]
     {
-        let cassette = Cassette::load(&root().join(format!("cassettes/{name}/2.1.330"))).unwrap();
+        let cassette = Cassette::load(&root().join(format!("cassettes/{name}/2.1.332"))).unwrap();
         for mut entries in own_gateway(name, &cassette, ChatMode::Partial, 0) {
             let asks = |entry: &Entry| entry.data.contains_key("buttons");
             let Some(asked) = entries.iter().rposition(asks) else { panic!("{name}: no question") };

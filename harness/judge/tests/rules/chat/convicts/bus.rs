@@ -70,7 +70,7 @@ fn sb032_a_turn_that_the_person_interrupts_may_end_early() {
         "permission-late",
         "permission-unanswered",
     ] {
-        let cassette = &format!("{name}/2.1.330");
+        let cassette = &format!("{name}/2.1.332");
         let lines = [send(1_000, 2, "⚙️ Agent was aborted.")];
         let bus = Some(bus_of_three_tools(6));
         let seen = Seen { cassette, lines: &lines, bus, turns: played(2_000), ..Seen::default() };

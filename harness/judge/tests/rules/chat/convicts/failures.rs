@@ -20,7 +20,7 @@ fn sb007_a_failure_is_told() {
     // What the model had said, shown late, says nothing of the failure.
     check_failed(&[draft.clone(), edit(6_000, 1, HALF)], &[K::FailureUntold]);
     // A line of a tool says nothing of the turn, unless a sign does.
-    let turns = "max-turns/2.1.330";
+    let turns = "max-turns/2.1.332";
     let tool = "▶️ Bash: sed -n 1p list.txt";
     let check_turns = |last: &str, expect: &[K]| {
         let lines = [send(2_000, 1, tool), edit(5_200, 1, last)];
@@ -80,7 +80,7 @@ fn sb007_words_of_success_do_not_tell_of_a_failure() {
 
 #[test]
 fn sb007_an_interrupt_that_no_person_sent_is_told() {
-    let story = "sigint-mid-text/2.1.330";
+    let story = "sigint-mid-text/2.1.332";
     let cassette = Cassette::load(&root().join("cassettes").join(story)).unwrap();
     let half = facts_of(&cassette).turn_facts()[0].segments.last().unwrap().text.clone();
     let draft = send(2_000, 1, &half);

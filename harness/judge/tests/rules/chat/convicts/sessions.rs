@@ -9,7 +9,7 @@ const KINDS: [K; 2] = [K::OldSession, K::SessionForgotten];
 
 /// Judges the chat of `resume-twice`, whose three turns began at 1, 11 and 21 s, by the rules of sessions.
 fn check(sessions: &[TurnSession], between: &[Entry], resumes: bool, expect: &[(K, &str)]) {
-    let cassette = Cassette::load(&root().join("cassettes/resume-twice/2.1.330")).unwrap();
+    let cassette = Cassette::load(&root().join("cassettes/resume-twice/2.1.332")).unwrap();
     let times = [1_000, 11_000, 21_000];
     let turn = |began_ms| PlayedTurn { began_ms, ended_ms: Some(began_ms + 2_000) };
     let said =
@@ -53,9 +53,9 @@ fn sb047_sb050_a_message_goes_on_with_the_newest_session_of_its_chat() {
     let old = [first, turn("b", resumed("a")), turn("c", resumed("a"))];
     let newest = "Turn 3: `claude` resumes session a, and the newest session of this chat is b";
     check(&old, &[], true, &[(K::OldSession, newest)]);
-    let other = Resumed { id: "x".to_owned(), of_other: Some("plain-text/2.1.330".to_owned()) };
+    let other = Resumed { id: "x".to_owned(), of_other: Some("plain-text/2.1.332".to_owned()) };
     let whose =
-        "resumes session x, and that is the session of another chat, that of plain-text/2.1.330";
+        "resumes session x, and that is the session of another chat, that of plain-text/2.1.332";
     check(&[turn("x", other)], &[], true, &[(K::OldSession, whose)]);
     // The session of an earlier recording in the same chat.
     check(&[turn("x", resumed("x"))], &[], true, &[]);

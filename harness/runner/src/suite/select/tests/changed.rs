@@ -7,7 +7,7 @@ fn a_path_belongs_to_the_scenario_whose_folder_it_is_in() {
     let paths = [
         "scenarios/late-edit/golden/bus.snap",
         "cassettes/three-tools/2.1.329/stdout.jsonl",
-        "cassettes/three-tools/2.1.330/stdout.jsonl",
+        "cassettes/three-tools/2.1.332/stdout.jsonl",
         "scenarios/README.md",
         "scenarios/Late edit/a",
         "docs/late-edit/a",
@@ -22,7 +22,7 @@ fn a_path_belongs_to_the_scenario_whose_folder_it_is_in() {
 fn a_file_that_moves_changes_both_scenarios() {
     let root = env::temp_dir().join(format!("clitape-changed-{}", process::id()));
     let call = |args: &[&str]| git(&root, args).unwrap().unwrap();
-    let file = |name: &str| root.join("cassettes").join(name).join("2.1.330/stdout.jsonl");
+    let file = |name: &str| root.join("cassettes").join(name).join("2.1.332/stdout.jsonl");
     for name in ["from", "to", "other"] {
         fs::create_dir_all(file(name).parent().unwrap()).unwrap();
         fs::write(file(name).with_file_name("cassette.toml"), name).unwrap();

@@ -1,0 +1,156 @@
+//! Tells a race of the recordings from a change of the version: where the order of the records differs, both versions
+//! record the scenario again, and a difference that does not come again is a race.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use clitape_recording::cassette::Cassette;
+use clitape_recording::names::ScenarioName;
+use clitape_recording::scenario::{Scenario, Workspace};
+
+use super::model::{ChangeKind, Race};
+use super::sequence::Sequences;
+use super::side::Side;
+use crate::compare::CompareError;
+
+/// The most scenarios with the same difference that are recorded again; the same difference in more is no race.
+const MANY: usize = 12;
+
+/// Returns the differences in order between two recordings of a scenario.
+fn of_pair(scenario: &ScenarioName, pair: [&Cassette; 2]) -> BTreeSet<Race> {
+    let mut sequences = Sequences::default();
+    sequences.add(scenario, pair);
+    let changes = sequences.into_changes().filter(|change| change.kind == ChangeKind::Order);
+    changes
+        .map(|change| Race { scenario: scenario.clone(), place: change.place, what: change.what })
+        .collect()
+}
+
+/// Returns the differences in order of a scenario in the recordings of both sides; none if one has not recorded it.
+fn of_sides(sides: &[Side; 2], scenario: &Scenario) -> Result<BTreeSet<Race>, CompareError> {
+    let name = &scenario.name;
+    let found = sides.each_ref().map(|side| {
+        let workspace = side.recordings.get(name)?;
+        Some(Cassette::find(workspace, name, &side.about.version))
+    });
+    match found {
+        [Some(from), Some(to)] => Ok(of_pair(name, [&from?, &to?])),
+        _ => Ok(BTreeSet::new()),
+    }
+}
+
+/// The differences in order that may be races.
+#[derive(Debug, Default)]
+pub struct Doubts {
+    /// The scenarios that both versions have to record again.
+    pub scenarios: Vec<Arc<Scenario>>,
+    differences: BTreeMap<ScenarioName, BTreeSet<Race>>,
+}
+
+impl Doubts {
+    /// Finds the scenarios whose recordings differ in order. Those that `committed` has of both sides are not recorded
+    /// again, and neither are many with the same difference.
+    ///
+    /// # Errors
+    ///
+    /// [`CompareError`] when a recording can't be read.
+    pub fn find(
+        sides: &[Side; 2],
+        scenarios: &[Arc<Scenario>],
+        committed: &Workspace,
+    ) -> Result<Self, CompareError> {
+        let mut doubts = Self::default();
+        let is_committed = |side: &Side, name: &ScenarioName| {
+            side.recordings.get(name).is_some_and(|place| place.root() == committed.root())
+        };
+        let mut shown: BTreeMap<(String, String), usize> = BTreeMap::new();
+        for scenario in scenarios {
+            let name = &scenario.name;
+            if sides.iter().all(|side| is_committed(side, name)) {
+                continue;
+            }
+            let found = of_sides(sides, scenario)?;
+            for race in &found {
+                *shown.entry((race.place.clone(), race.what.clone())).or_default() += 1;
+            }
+            if !found.is_empty() {
+                doubts.differences.insert(name.clone(), found);
+            }
+        }
+        let is_rare = |race: &Race| {
+            shown.get(&(race.place.clone(), race.what.clone())).is_none_or(|count| *count <= MANY)
+        };
+        doubts.differences.retain(|_, found| found.iter().any(is_rare));
+        let is_doubtful = |one: &&Arc<Scenario>| doubts.differences.contains_key(&one.name);
+        doubts.scenarios = scenarios.iter().filter(is_doubtful).cloned().collect();
+        Ok(doubts)
+    }
+
+    /// Takes the recordings that both versions made again. A difference that is not in them is a race, and if they have
+    /// none of the differences before, they take the place of the first recordings.
+    ///
+    /// # Errors
+    ///
+    /// [`CompareError`] when a recording can't be read.
+    pub fn settle(
+        self,
+        sides: &mut [Side; 2],
+        again: [BTreeMap<ScenarioName, Workspace>; 2],
+    ) -> Result<Vec<Race>, CompareError> {
+        let mut races = Vec::new();
+        let versions = sides.each_ref().map(|side| side.about.version.clone());
+        let [mut from, mut to] = again;
+        let mut taken = 0;
+        for (name, before) in self.differences {
+            let (Some(a), Some(b)) = (from.remove(&name), to.remove(&name)) else { continue };
+            let pair = [
+                Cassette::find(&a, &name, &versions[0])?,
+                Cassette::find(&b, &name, &versions[1])?,
+            ];
+            let after = of_pair(&name, pair.each_ref());
+            let is_settled = before.is_disjoint(&after);
+            races.extend(before.into_iter().filter(|race| !after.contains(race)));
+            if is_settled {
+                taken += 1;
+                for (side, place) in sides.iter_mut().zip([a, b]) {
+                    side.recordings.insert(name.clone(), place);
+                }
+            }
+        }
+        if taken > 0 {
+            for side in sides {
+                side.about.recordings += &format!(", {taken} recorded again");
+            }
+        }
+        Ok(races)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(order: [&str; 3]) -> Cassette {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let (name, version) = ("plain-text".parse().unwrap(), "2.1.329".parse().unwrap());
+        let mut cassette = Cassette::find(&Workspace::at(&root), &name, &version).unwrap();
+        let line = |kind: &&str| format!("{{\"type\":\"system\",\"subtype\":\"{kind}\"}}\n");
+        cassette.stdout = order.iter().map(line).collect::<String>().into_bytes();
+        cassette
+    }
+
+    #[test]
+    fn a_race_names_the_two_records_that_changed_places() {
+        let name: ScenarioName = "plain-text".parse().unwrap();
+        let found = |from, to| of_pair(&name, [&recorded(from), &recorded(to)]);
+        let order = ["init", "status", "notification"];
+        assert_eq!(found(order, order), BTreeSet::new());
+        let swapped = found(order, ["init", "notification", "status"]);
+        let race = Race {
+            scenario: name.clone(),
+            place: "records: order".to_owned(),
+            what: "`system/notification` comes where `system/status` came".to_owned(),
+        };
+        assert_eq!(swapped, BTreeSet::from([race]));
+    }
+}

