@@ -21,6 +21,7 @@ use clitape_recording::scenario::{Scenario, Workspace};
 use clitape_recording::secrets::redact;
 use clitape_recording::text::plural;
 use clitape_runner::check::first_difference;
+use clitape_runner::drift::changed_places;
 use clitape_runner::record::{
     Claude, ClaudeChoice, RecordError, RecordSettings, ResolveSettings, WorkspaceLimits, record,
     resolve,
@@ -455,16 +456,27 @@ fn check_again(
     } else {
         (take(scenario, claude)?, "a second recording".to_owned())
     };
-    let (before, again) = (RecordingParts::of(&before), RecordingParts::of(&again));
     let place = format!("{} {}", scenario.name, claude.version);
-    if let Some(what) = difference(&before, &again) {
+    if let Some(what) = difference(&RecordingParts::of(&before), &RecordingParts::of(&again)) {
+        let race = race(before, again);
         return Ok((
             ExitStatus::Findings,
-            format!("{place}: differs from {against}: {what}{note}"),
+            format!("{place}: differs from {against}: {what}{race}{note}"),
         ));
     }
-    let bytes = plural(again.bytes(), "byte");
+    let bytes = plural(RecordingParts::of(&again).bytes(), "byte");
     Ok((ExitStatus::Ok, format!("{place}: identical to {against}, {bytes}{note}")))
+}
+
+/// Names the records that changed places between two recordings, and the cure; empty if none did.
+fn race(before: Take, again: Take) -> String {
+    let [before, again] = [before, again].map(Cassette::from);
+    let changed = changed_places([&before, &again]);
+    let Some(first) = changed.first() else { return String::new() };
+    format!(
+        "\n  {first}: which of them comes first is a race of the scenario; give them clearly different times in \
+         model.toml, such as `end_delay_ms = 500` on the turn that calls the tools, or `delay_ms` on a block"
+    )
 }
 
 /// Describes the first difference between two recordings in a sentence; `None` if they are equal.

@@ -252,6 +252,14 @@ impl From<Cassette> for Take {
     }
 }
 
+impl From<Take> for Cassette {
+    /// Takes a recording in memory as a cassette, which was read from no folder.
+    fn from(take: Take) -> Self {
+        let Take { manifest, stdout, timeline, stderr, stdin, transcript, further } = take;
+        Self { dir: PathBuf::new(), manifest, stdout, timeline, stderr, stdin, transcript, further }
+    }
+}
+
 fn parse_manifest(path: &Path, text: &str) -> Result<Manifest, CassetteError> {
     #[derive(serde::Deserialize)]
     struct ManifestHead {

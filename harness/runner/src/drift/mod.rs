@@ -20,7 +20,7 @@ use std::sync::Arc;
 use clitape_recording::scenario::Scenario;
 pub use model::{About, ChangeKind, Cost, Drift, DriftChange, NotCompared, Part, Race};
 use pairs::{PairChanges, of_recordings};
-pub use races::Doubts;
+pub use races::{Doubts, changed_places};
 pub use side::{Recorded, Recorder, Side, committed};
 
 use crate::check::Recording;

@@ -26,6 +26,11 @@ fn of_pair(scenario: &ScenarioName, pair: [&Cassette; 2]) -> BTreeSet<Race> {
         .collect()
 }
 
+/// Returns which records changed places between two recordings of a scenario, one sentence each: a race of the scenario.
+pub fn changed_places(pair: [&Cassette; 2]) -> Vec<String> {
+    of_pair(&pair[0].manifest.scenario, pair).into_iter().map(|race| race.what).collect()
+}
+
 /// Returns the differences in order of a scenario in the recordings of both sides; none if one has not recorded it.
 fn of_sides(sides: &[Side; 2], scenario: &Scenario) -> Result<BTreeSet<Race>, CompareError> {
     let name = &scenario.name;
