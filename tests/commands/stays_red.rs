@@ -302,6 +302,37 @@ fn put_cli(dir: &Path, answer: &str, code: u8) {
 }
 
 #[test]
+fn a_race_of_a_recording_is_named_with_its_cure() {
+    let workspace = tempfile::tempdir().unwrap();
+    let dir = workspace.path();
+    check(dir, &["init", "mine"], 0, &[], &[]);
+    let record = ["record", "mine", "--yes", "--claude", "./claude"];
+    let put = |order: [&str; 2]| {
+        let [a, b] = order.map(|kind| format!(r#"echo '{{"type":"system","subtype":"{kind}"}}'"#));
+        let result = r#"echo '{"type":"result","session_id":"5-a","result":"Hi."}'"#;
+        let ask = "[ \"$*\" = --version ] && echo 9.9.9 && exit";
+        let script = format!("#!/bin/sh\n{ask}\n{a}\n{b}\n{result}\n");
+        put_program(&dir.join("claude"), &script);
+    };
+    put(["status", "notification"]);
+    check(dir, &record, 0, &["wrote cassettes/mine/9.9.9"], &[]);
+    let again = [&record[..], &["--check"]].concat();
+    let out = check(dir, &again, 0, &["identical"], &[]);
+    assert!(!out.contains("race"), "{out}");
+    put(["notification", "status"]);
+    let told = [
+        "`system/notification` comes where `system/status` came",
+        "race of the scenario",
+        "`end_delay_ms = 500`",
+    ];
+    check(dir, &again, 3, &told, &[]);
+    // Another text is no race.
+    put(["status", "other"]);
+    let out = check(dir, &again, 3, &["differs from cassettes/mine/9.9.9"], &[]);
+    assert!(!out.contains("race"), "{out}");
+}
+
+#[test]
 fn no_recording_is_replaced_unasked() {
     let workspace = tempfile::tempdir().unwrap();
     let dir = workspace.path();
