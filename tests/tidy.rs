@@ -307,7 +307,7 @@ const LAYERS: [&[&str]; 14] = [
     &["names", "toml_text", "trace"],
     &["scenario"],
     &["cassette"],
-    &["capture", "chat", "secrets"],
+    &["capture", "chat", "rename", "secrets"],
     &["facts"],
     &["cache"],
     &["record", "replay"],

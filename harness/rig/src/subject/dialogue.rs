@@ -110,7 +110,7 @@ impl PersonDialogue {
 /// person can do.
 fn act(
     line: &StdinLine,
-    questions: &mut HashMap<String, AskedQuestion>,
+    questions: &mut HashMap<String, PendingQuestion>,
 ) -> Result<Option<Act>, &'static str> {
     match WireLine::read(&line.line) {
         None => Err("writes a line that is not JSON"),
@@ -147,7 +147,7 @@ fn answer_of(answer: &PermissionAnswer, about: String, is_only: bool) -> Act {
 const ABOUT: usize = 40;
 
 /// A permission question of a recording that has no answer yet.
-struct AskedQuestion {
+struct PendingQuestion {
     /// The letters of its longest text.
     about: String,
     /// The bytes of stdout that had been printed when it was there.
@@ -155,7 +155,7 @@ struct AskedQuestion {
 }
 
 /// Returns the permission questions, by the id of the request.
-fn questions(stdout: &[u8]) -> HashMap<String, AskedQuestion> {
+fn questions(stdout: &[u8]) -> HashMap<String, PendingQuestion> {
     let asked = records(stdout).filter_map(|(range, record)| match record {
         WireLine::Request(request) => Some((range.end, request)),
         _ => None,
@@ -165,7 +165,7 @@ fn questions(stdout: &[u8]) -> HashMap<String, AskedQuestion> {
         let input = question.input.value();
         let texts = texts_in(&input).into_iter().map(letters);
         let about: String = texts.max_by_key(String::len)?.chars().take(ABOUT).collect();
-        Some((request.request_id, AskedQuestion { about, offset }))
+        Some((request.request_id, PendingQuestion { about, offset }))
     });
     questions.collect()
 }

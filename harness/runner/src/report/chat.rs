@@ -1,4 +1,4 @@
-//! The chat as a person sees it, with both sides, as wrapped lines and drawn in a terminal.
+//! The chat as a person sees it, with both sides, and drawn in a terminal.
 //!
 //! The messages of the person are between those of the agent, in the order in which they came. The agent's side is the
 //! [`ChatView`], and its questions have their buttons while they are open. The person's side is known if a replay has
@@ -10,11 +10,10 @@ use std::io::{self, Write};
 use clitape_recording::chat::{ChatChange, ChatView, SeenMessage};
 use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::markup::{BUTTON, Span, button, literal};
-use clitape_recording::text::{start, width};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
-use unicode_segmentation::UnicodeSegmentation;
 
+use super::lines::{StyledRun, columns, wrap};
 use super::screen::Screen;
 use super::text::{BOLD, DIM};
 
@@ -145,61 +144,6 @@ pub(super) fn act(entry: &Entry) -> Option<PersonAct<'_>> {
         "user" => word("text").filter(|text| !text.is_empty()).map(PersonAct::Writes),
         "interrupt" => Some(PersonAct::Interrupts),
         _ => None,
-    }
-}
-
-/// The blanks that replace a tab.
-const TAB: &str = "    ";
-
-/// A run of text on a line: its marks and its text.
-pub(crate) type StyledRun = (String, String);
-
-/// Returns the columns of a line without the blanks at its end.
-pub(crate) fn columns(line: &[StyledRun]) -> usize {
-    let text: String = line.iter().map(|(_, text)| text.as_str()).collect();
-    width(text.trim_end())
-}
-
-/// Returns a message in lines of at most `columns` columns. Lines break at blanks, and a word that is longer than a
-/// line breaks between two grapheme clusters. A cluster that is wider than a line gets its own.
-pub(crate) fn wrap(spans: &[Span], columns: usize) -> Vec<Vec<StyledRun>> {
-    let mut lines = Vec::new();
-    let (mut line, mut used): (Vec<StyledRun>, usize) = (Vec::new(), 0);
-    for Span { text, marks, .. } in spans {
-        let text = text.replace('\t', TAB);
-        for word in text.split_inclusive([' ', '\n']) {
-            let mut rest = word.trim_end_matches('\n');
-            while !rest.is_empty() {
-                let piece = piece(rest, columns);
-                if used > 0 && used + width(piece.trim_end()) > columns {
-                    lines.push(std::mem::take(&mut line));
-                    used = 0;
-                }
-                used += width(piece);
-                match line.last_mut() {
-                    Some((last, text)) if last == marks => text.push_str(piece),
-                    _ => line.push((marks.clone(), piece.to_owned())),
-                }
-                rest = &rest[piece.len()..];
-            }
-            if word.ends_with('\n') {
-                lines.push(std::mem::take(&mut line));
-                used = 0;
-            }
-        }
-    }
-    lines.push(line);
-    lines
-}
-
-/// Returns the start of a word that fits on a line; the blank behind the word may be beyond the line.
-fn piece(word: &str, columns: usize) -> &str {
-    if width(word.trim_end()) <= columns {
-        return word;
-    }
-    match start(word, columns) {
-        "" => word.graphemes(true).next().unwrap_or(word),
-        start => start,
     }
 }
 
@@ -406,7 +350,7 @@ mod tests {
         }
         let prompt = "Make a file that is called made.txt. │\n";
         let buttons = "│ [ ✅ Allow ] [ ⛔ Deny ]\n";
-        let decided = "│ ✅ Allowed at once\n";
+        let decided = "│ ✅ Allowed ";
         let seen = shown
             .iter()
             .map(|drawn| [prompt, buttons, decided].map(|text| u8::from(drawn.contains(text))));

@@ -9,7 +9,7 @@ use clitape_recording::text::markup::Span;
 use clitape_recording::text::{changed_words, pad, plain, plural, width};
 use maud::{Markup, html};
 
-use super::chat::{StyledRun, columns, wrap};
+use super::lines::{StyledRun, columns, wrap};
 use super::screen::Screen;
 use super::text::{BAD, COOL, DIM, STRONG_BAD, STRONG_COOL};
 
@@ -63,14 +63,21 @@ impl ChatSides {
         }
     }
 
-    /// Returns the style of a side, and that of its changed words. Red is what is wrong, and nothing else.
-    fn styles(self) -> [(Style, Style); 2] {
-        let neutral = (COOL, STRONG_COOL);
+    /// Returns the styles of the sides. Red is what is wrong, and nothing else.
+    fn styles(self) -> [SideStyle; 2] {
+        let neutral = SideStyle { plain: COOL, changed: STRONG_COOL };
         match self {
-            Self::Finding => [neutral, (BAD, STRONG_BAD)],
+            Self::Finding => [neutral, SideStyle { plain: BAD, changed: STRONG_BAD }],
             Self::Proposal => [neutral, neutral],
         }
     }
+}
+
+/// The style of a side, and that of its changed words.
+#[derive(Debug, Clone, Copy)]
+struct SideStyle {
+    plain: Style,
+    changed: Style,
 }
 
 /// The marks of the two sides.
@@ -89,23 +96,22 @@ pub(super) fn write_chat(
     match out.columns() {
         Some(columns) if columns < WIDE => {
             let width = WIDTH_ALONE.min(columns - AROUND_ONE);
-            for (side, (style, strong)) in styles.into_iter().enumerate() {
+            for (side, style) in styles.into_iter().enumerate() {
                 let at = if side == 0 { at.as_str() } else { "" };
-                writeln!(out, "  {style}{}{style:#}{DIM}{at}{DIM:#}", named(side))?;
+                let name = style.plain;
+                writeln!(out, "  {name}{}{name:#}{DIM}{at}{DIM:#}", named(side))?;
                 let rows = rows(chat, width).into_iter().map(|[old, new]| match side {
                     0 => [old],
                     _ => [new],
                 });
                 let rows: Vec<_> = rows.filter(|[row]| *row != ChatRow::Empty).collect();
-                write_rows(out, chat, &rows, |[row]| {
-                    cell(row, MARKS[side], (style, strong), width, false)
-                })?;
+                write_rows(out, chat, &rows, |[row]| cell(row, MARKS[side], style, width, false))?;
             }
         }
         columns => {
             let half = columns.map_or(WIDTH, |columns| (columns - AROUND_BOTH) / 2);
             let width = WIDTH.min(half);
-            let [(left, _), (right, _)] = styles;
+            let [left, right] = styles.map(|style| style.plain);
             let old = pad(&named(0), width + 2);
             let new = named(1);
             writeln!(out, "  {left}{old}{left:#}   {right}{new}{right:#}{DIM}{at}{DIM:#}")?;
@@ -152,7 +158,7 @@ fn write_rows<const N: usize>(
 fn cell(
     row: &ChatRow,
     mark: char,
-    (style, strong): (Style, Style),
+    SideStyle { plain: style, changed: strong }: SideStyle,
     columns: usize,
     is_padded: bool,
 ) -> String {

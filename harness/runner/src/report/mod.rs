@@ -13,6 +13,7 @@ mod drift;
 mod formats;
 mod groups;
 mod html;
+mod lines;
 mod model;
 mod page;
 pub mod proof;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use clitape_recording::text::markup::Span;
 use clitape_recording::text::width;
 
-use super::chat::wrap;
+use super::lines::wrap;
 use super::text::DIM;
 
 /// The fewest columns of a line, however narrow a terminal says that it is.

@@ -312,8 +312,9 @@ fn findings_fit_the_terminal() {
     )
     .with_difference(None, align_texts(&text("8080"), &text("80")))
     .with_context(vec![moment]);
-    let checks = [of_chat, of_lane].map(|found| CheckRun::of("1.0::bus", vec![found]));
-    let report = Report::new("0.1.0", vec![run("ports", checks.into())], Vec::new());
+    let runs = [("ports", of_chat), ("lanes", of_lane)]
+        .map(|(name, found)| run(name, vec![CheckRun::of("1.0::bus", vec![found])]));
+    let report = Report::new("0.1.0", runs.into(), Vec::new());
     for columns in [60, 80, 100, 160] {
         let mut out = Vec::new();
         findings(&report, Detail::Chat, &mut Screen::new(&mut out, Some(columns))).unwrap();

@@ -10,7 +10,7 @@ use clitape_recording::text::{self, plain};
 use maud::{Markup, html};
 use serde_json::json;
 
-use crate::report::chat::{StyledRun, columns, wrap};
+use crate::report::lines::{StyledRun, columns, wrap};
 use crate::report::page::document;
 use crate::report::page::frames::{ChatFrames, ChatMessage, MESSAGES, key_frames};
 use crate::report::page::waterfall::seconds;
