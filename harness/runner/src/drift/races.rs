@@ -128,29 +128,78 @@ impl Doubts {
 
 #[cfg(test)]
 mod tests {
+    use clitape_recording::cassette::Take;
+
+    use super::super::About;
     use super::*;
 
-    fn recorded(order: [&str; 3]) -> Cassette {
-        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let (name, version) = ("plain-text".parse().unwrap(), "2.1.329".parse().unwrap());
-        let mut cassette = Cassette::find(&Workspace::at(&root), &name, &version).unwrap();
-        let line = |kind: &&str| format!("{{\"type\":\"system\",\"subtype\":\"{kind}\"}}\n");
-        cassette.stdout = order.iter().map(line).collect::<String>().into_bytes();
-        cassette
+    const WHAT: &str = "`result/success` comes where `stream_event/message_stop` came";
+
+    fn project() -> Workspace {
+        Workspace::at(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+    }
+
+    fn scenario() -> Arc<Scenario> {
+        Arc::new(project().scenario_of(&"plain-text".parse().unwrap()).unwrap())
+    }
+
+    /// Makes a workspace with a recording of the scenario. Its last two records have changed places, or not.
+    fn recorded(swapped: bool) -> (tempfile::TempDir, Workspace) {
+        let mut cassette =
+            Cassette::find(&project(), &scenario().name, &"2.1.329".parse().unwrap()).unwrap();
+        let mut lines: Vec<&[u8]> = cassette.stdout.split_inclusive(|byte| *byte == b'\n').collect();
+        let last = lines.len() - 1;
+        if swapped {
+            lines.swap(last, last - 1);
+        }
+        cassette.stdout = lines.concat();
+        let dir = tempfile::tempdir().unwrap();
+        let workspace = Workspace::at(dir.path());
+        Take::from(cassette).write(&workspace).unwrap();
+        (dir, workspace)
+    }
+
+    fn side(workspace: &Workspace) -> Side {
+        Side {
+            about: About {
+                version: "2.1.329".parse().unwrap(),
+                recordings: "recorded now".to_owned(),
+            },
+            recordings: BTreeMap::from([(scenario().name.clone(), workspace.clone())]),
+            help: Ok(String::new()),
+        }
+    }
+
+    /// Checks what is told of recordings whose last records have changed places or not, first and again, on each side.
+    #[track_caller]
+    fn check(first: [bool; 2], again: [bool; 2], expect: &[&str], taken: bool) {
+        let [first, again] = [first, again].map(|sides| sides.map(recorded));
+        let mut sides = first.each_ref().map(|(_, workspace)| side(workspace));
+        let doubts = Doubts::find(&sides, &[scenario()], &project()).unwrap();
+        let name = &scenario().name;
+        let again = again.each_ref().map(|(_, place)| BTreeMap::from([(name.clone(), place.clone())]));
+        let expected = &again[1][name].root().to_owned();
+        let races = doubts.settle(&mut sides, again).unwrap();
+        let found: Vec<_> = races.iter().map(|race| race.what.as_str()).collect();
+        assert_eq!(found, expect);
+        assert_eq!(sides[1].recordings[name].root() == expected, taken);
     }
 
     #[test]
-    fn a_race_names_the_two_records_that_changed_places() {
-        let name: ScenarioName = "plain-text".parse().unwrap();
-        let found = |from, to| of_pair(&name, [&recorded(from), &recorded(to)]);
-        let order = ["init", "status", "notification"];
-        assert_eq!(found(order, order), BTreeSet::new());
-        let swapped = found(order, ["init", "notification", "status"]);
-        let race = Race {
-            scenario: name.clone(),
-            place: "records: order".to_owned(),
-            what: "`system/notification` comes where `system/status` came".to_owned(),
-        };
-        assert_eq!(swapped, BTreeSet::from([race]));
+    fn a_difference_that_does_not_come_again_is_a_race() {
+        check([false, false], [true, true], &[], false);
+        check([false, true], [false, false], &[WHAT], true);
+        check([false, true], [true, true], &[WHAT], true);
+        check([false, true], [false, true], &[], false);
+    }
+
+    #[test]
+    fn committed_recordings_are_not_made_again() {
+        let (_dir, workspace) = recorded(true);
+        let sides = [side(&project()), side(&workspace)];
+        let of = |committed| Doubts::find(&sides, &[scenario()], committed).unwrap().scenarios.len();
+        assert_eq!((of(&project()), of(&workspace)), (1, 1));
+        let sides = [side(&workspace), side(&workspace)];
+        assert_eq!(Doubts::find(&sides, &[scenario()], &workspace).unwrap().scenarios.len(), 0);
     }
 }

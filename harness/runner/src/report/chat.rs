@@ -403,7 +403,7 @@ mod tests {
         }
         let prompt = "Make a file that is called made.txt. │\n";
         let buttons = "│ [ ✅ Allow ] [ ⛔ Deny ]\n";
-        let decided = "│ ✅ Allowed at once\n";
+        let decided = "│ ✅ Allowed after 3 s\n";
         let seen = shown
             .iter()
             .map(|drawn| [prompt, buttons, decided].map(|text| u8::from(drawn.contains(text))));
