@@ -8,9 +8,10 @@ use clitape_recording::cassette::Cassette;
 use clitape_recording::names::ScenarioName;
 use clitape_recording::scenario::{Scenario, Workspace};
 
-use super::model::{ChangeKind, Race};
+use super::model::{ChangeKind, DriftChange, Race};
 use super::sequence::Sequences;
 use super::side::Side;
+use crate::check::Recording;
 use crate::compare::CompareError;
 
 /// The most scenarios with the same difference that are recorded again; the same difference in more is no race.
@@ -18,7 +19,7 @@ const MANY: usize = 12;
 
 /// Returns the differences in order between two recordings of a scenario.
 fn of_pair(scenario: &ScenarioName, pair: [&Cassette; 2]) -> BTreeSet<Race> {
-    let mut sequences = Sequences::default();
+    let mut sequences = Sequences::of_calls();
     sequences.add(scenario, pair);
     let changes = sequences.into_changes().filter(|change| change.kind == ChangeKind::Order);
     changes
@@ -86,8 +87,9 @@ impl Doubts {
         Ok(doubts)
     }
 
-    /// Takes the recordings that both versions made again. A difference that is not in them is a race, and if they have
-    /// none of the differences before, they take the place of the first recordings.
+    /// Takes the recordings that both versions made again. A difference that is not in them is a race. If they have none
+    /// of the differences before, they take the place of the first recordings, and a difference in them alone is a race
+    /// too.
     ///
     /// # Errors
     ///
@@ -109,9 +111,10 @@ impl Doubts {
             ];
             let after = of_pair(&name, pair.each_ref());
             let is_settled = before.is_disjoint(&after);
-            races.extend(before.into_iter().filter(|race| !after.contains(race)));
+            races.extend(before.difference(&after).cloned());
             if is_settled {
                 taken += 1;
+                races.extend(after);
                 for (side, place) in sides.iter_mut().zip([a, b]) {
                     side.recordings.insert(name.clone(), place);
                 }
@@ -126,14 +129,43 @@ impl Doubts {
     }
 }
 
+/// Takes the scenarios whose recordings still differ in order, and in nothing but races, out of the changes that a race
+/// may cause: of the order, and of the lanes of the replay.
+pub(super) fn leave_out_races(
+    changes: &mut Vec<DriftChange>,
+    pairs: &[[Recording; 2]],
+    races: &[Race],
+) {
+    let is_racing = |pair: &&[Recording; 2]| {
+        let found = of_pair(&pair[0].scenario.name, pair.each_ref().map(|one| &one.cassette));
+        !found.is_empty() && found.iter().all(|race| races.contains(race))
+    };
+    let is_named =
+        |pair: &&[Recording; 2]| races.iter().any(|race| race.scenario == pair[0].scenario.name);
+    let racing = pairs.iter().filter(is_named).filter(is_racing);
+    let racing: BTreeSet<&ScenarioName> = racing.map(|pair| &pair[0].scenario.name).collect();
+    changes.retain_mut(|change| {
+        if !matches!(change.kind, ChangeKind::Order | ChangeKind::Lane) {
+            return true;
+        }
+        let is_of_race =
+            |example: &String| racing.iter().any(|name| example.starts_with(&format!("{name}: ")));
+        change.scenarios.retain(|name| !racing.contains(name));
+        change.example.take_if(|example| is_of_race(example));
+        !change.scenarios.is_empty()
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use clitape_recording::cassette::Take;
 
-    use super::super::About;
+    use super::super::{About, Part};
     use super::*;
 
     const WHAT: &str = "`result/success` comes where `stream_event/message_stop` came";
+
+    const BACK: &str = "`stream_event/message_stop` comes where `result/success` came";
 
     fn project() -> Workspace {
         Workspace::at(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
@@ -147,7 +179,8 @@ mod tests {
     fn recorded(swapped: bool) -> (tempfile::TempDir, Workspace) {
         let mut cassette =
             Cassette::find(&project(), &scenario().name, &"2.1.329".parse().unwrap()).unwrap();
-        let mut lines: Vec<&[u8]> = cassette.stdout.split_inclusive(|byte| *byte == b'\n').collect();
+        let mut lines: Vec<&[u8]> =
+            cassette.stdout.split_inclusive(|byte| *byte == b'\n').collect();
         let last = lines.len() - 1;
         if swapped {
             lines.swap(last, last - 1);
@@ -177,7 +210,8 @@ mod tests {
         let mut sides = first.each_ref().map(|(_, workspace)| side(workspace));
         let doubts = Doubts::find(&sides, &[scenario()], &project()).unwrap();
         let name = &scenario().name;
-        let again = again.each_ref().map(|(_, place)| BTreeMap::from([(name.clone(), place.clone())]));
+        let again =
+            again.each_ref().map(|(_, place)| BTreeMap::from([(name.clone(), place.clone())]));
         let expected = &again[1][name].root().to_owned();
         let races = doubts.settle(&mut sides, again).unwrap();
         let found: Vec<_> = races.iter().map(|race| race.what.as_str()).collect();
@@ -190,14 +224,42 @@ mod tests {
         check([false, false], [true, true], &[], false);
         check([false, true], [false, false], &[WHAT], true);
         check([false, true], [true, true], &[WHAT], true);
+        check([false, true], [true, false], &[WHAT, BACK], true);
         check([false, true], [false, true], &[], false);
+    }
+
+    #[test]
+    fn a_scenario_that_races_each_time_has_no_change_of_order() {
+        let sides = [recorded(false), recorded(true)];
+        let pair = sides.each_ref().map(|(_, place)| {
+            Recording::load(place, &scenario(), &"2.1.329".parse().unwrap()).unwrap()
+        });
+        let found = of_pair(&scenario().name, pair.each_ref().map(|one| &one.cassette));
+        let races: Vec<Race> = found.into_iter().collect();
+        let other: ScenarioName = "bash-count".parse().unwrap();
+        let change = |kind| DriftChange {
+            part: Part::Order,
+            kind,
+            place: "records: order".to_owned(),
+            what: String::new(),
+            scenarios: vec![scenario().name.clone(), other.clone()],
+            example: Some("plain-text: 3 records".to_owned()),
+        };
+        let mut changes = vec![change(ChangeKind::Order), change(ChangeKind::Count)];
+        let before = changes.clone();
+        leave_out_races(&mut changes, std::slice::from_ref(&pair), &[]);
+        assert_eq!(changes, before);
+        leave_out_races(&mut changes, &[pair], &races);
+        let left = DriftChange { scenarios: vec![other], example: None, ..before[0].clone() };
+        assert_eq!(changes, [left, before[1].clone()]);
     }
 
     #[test]
     fn committed_recordings_are_not_made_again() {
         let (_dir, workspace) = recorded(true);
         let sides = [side(&project()), side(&workspace)];
-        let of = |committed| Doubts::find(&sides, &[scenario()], committed).unwrap().scenarios.len();
+        let of =
+            |committed| Doubts::find(&sides, &[scenario()], committed).unwrap().scenarios.len();
         assert_eq!((of(&project()), of(&workspace)), (1, 1));
         let sides = [side(&workspace), side(&workspace)];
         assert_eq!(Doubts::find(&sides, &[scenario()], &workspace).unwrap().scenarios.len(), 0);
