@@ -20,6 +20,7 @@ use std::sync::Arc;
 use clitape_recording::scenario::Scenario;
 pub use model::{About, ChangeKind, Cost, Drift, DriftChange, NotCompared, Part, Race};
 use pairs::{PairChanges, of_recordings};
+use races::leave_out_races;
 pub use races::{Doubts, changed_places};
 pub use side::{Recorded, Recorder, Side, committed};
 
@@ -72,8 +73,11 @@ pub fn drift(
         }
     }
     let about = sides.each_ref().map(|side| &side.about);
-    let PairChanges { mut changes, follows, lanes } =
+    let PairChanges { mut changes, mut follows, lanes } =
         of_recordings(&pairs, about, options, report)?;
+    for changes in [&mut changes, &mut follows] {
+        leave_out_races(changes, &pairs, &races);
+    }
     let mut cost = [Cost::default(); 2];
     for pair in &pairs {
         cost.iter_mut().zip(pair).for_each(|(cost, recording)| cost.add(&recording.cassette));

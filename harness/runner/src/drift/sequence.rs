@@ -22,21 +22,40 @@ type GatheredChanges =
 
 /// The changes of number and order over all scenarios.
 #[derive(Default)]
-pub(super) struct Sequences(GatheredChanges);
+pub(super) struct Sequences {
+    changes: GatheredChanges,
+    names: RecordNames,
+}
+
+/// What tells one record from another.
+#[derive(Clone, Copy, Default)]
+enum RecordNames {
+    /// Its kind alone.
+    #[default]
+    Kind,
+    /// Its kind, and the call that it is about.
+    KindAndCall,
+}
 
 impl Sequences {
+    /// Returns sequences in which the records of two calls differ, so that results in another order are found.
+    pub(super) fn of_calls() -> Self {
+        Self { names: RecordNames::KindAndCall, ..Self::default() }
+    }
+
     /// Compares two recordings of a scenario.
     pub(super) fn add(&mut self, scenario: &ScenarioName, [from, to]: [&Cassette; 2]) {
         for (a, b) in from.outputs().zip(to.outputs()) {
-            self.compare(Part::Order, "records", scenario, kinds(a), kinds(b));
+            let [a, b] = [a, b].map(|output| kinds(output, self.names));
+            self.compare(Part::Order, "records", scenario, a, b);
         }
         self.compare(Part::Dialogue, "dialogue", scenario, dialogue(from), dialogue(to));
         self.compare(
             Part::Behaviour,
             "transcript",
             scenario,
-            kinds(&from.transcript),
-            kinds(&to.transcript),
+            kinds(&from.transcript, self.names),
+            kinds(&to.transcript, self.names),
         );
         self.exits(scenario, [from, to]);
     }
@@ -106,20 +125,24 @@ impl Sequences {
         scenario: &ScenarioName,
         example: String,
     ) {
-        let (scenarios, _) =
-            self.0.entry((part, kind, place, what)).or_insert_with(|| (BTreeSet::new(), example));
+        let (scenarios, _) = self
+            .changes
+            .entry((part, kind, place, what))
+            .or_insert_with(|| (BTreeSet::new(), example));
         scenarios.insert(scenario.clone());
     }
 
     /// Returns the changes, by part.
     pub(super) fn into_changes(self) -> impl Iterator<Item = DriftChange> {
-        self.0.into_iter().map(|((part, kind, place, what), (scenarios, example))| DriftChange {
-            part,
-            kind,
-            place,
-            what,
-            scenarios: scenarios.into_iter().collect(),
-            example: Some(example).filter(|example| !example.is_empty()),
+        self.changes.into_iter().map(|((part, kind, place, what), (scenarios, example))| {
+            DriftChange {
+                part,
+                kind,
+                place,
+                what,
+                scenarios: scenarios.into_iter().collect(),
+                example: Some(example).filter(|example| !example.is_empty()),
+            }
         })
     }
 }
@@ -132,10 +155,20 @@ fn counts(kinds: &[String]) -> BTreeMap<String, usize> {
     counts
 }
 
-/// Returns the kinds of a run's records, without those of the dialogue.
-fn kinds(stdout: &[u8]) -> Kinds {
-    let all = records(stdout).map(|record| kind(&record));
-    all.filter(|kind| !is_control(kind)).collect()
+/// Returns the names of a run's records, without those of the dialogue.
+fn kinds(stdout: &[u8], names: RecordNames) -> Kinds {
+    let name = |record: Value| match (kind(&record), names) {
+        (kind, RecordNames::Kind) => kind,
+        (kind, RecordNames::KindAndCall) => kind + &call(&record),
+    };
+    records(stdout).map(name).filter(|name| !is_control(name)).collect()
+}
+
+/// Returns the call that a record is about, after a blank.
+fn call(record: &Value) -> String {
+    let places = ["/message/content/0/tool_use_id", "/message/content/0/id", "/tool_use_id"];
+    let id = places.iter().find_map(|place| record.pointer(place)?.as_str());
+    id.map(|id| format!(" {id}")).unwrap_or_default()
 }
 
 /// Returns the kind of a record, with the event of a part and the content of a message: `stream_event/message_start`,
