@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
-use clitape_gateway::session::transcript;
 use clitape_recording::cassette::{
     CaptureFacts, CapturedWrite, ImportError, LoggedRecords, Origin, Take, from_log, import,
     parse_stdin_capture, select_lines,
@@ -12,7 +11,7 @@ use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Workspace, template};
 use clitape_recording::text::{plural, shell_quote};
 use clitape_recording::{files, limits};
-use clitape_runner::conform::{CheckedFormat, conform};
+use clitape_runner::conform::{CheckedFormat, conform, is_transcript};
 
 use crate::confirm::remember;
 use crate::exit::ExitStatus;
@@ -154,7 +153,7 @@ fn source(args: &Args) -> anyhow::Result<Source<'_>> {
     };
     let shown = file.display();
     ensure!(
-        !transcript::read(&*stdout).is_ok_and(|read| read.is_recognised()),
+        !is_transcript(&stdout),
         "{shown}: it is the transcript of a session, and no stream-json; import what `claude -p \
          --output-format stream-json --verbose` prints, or ask `clitape session {shown}` whether it may be resumed"
     );

@@ -30,6 +30,14 @@ pub(crate) struct LiveChat {
     /// The chat to write to: its number, or @name
     #[arg(long, value_name = "ID", requires = "telegram_api", allow_hyphen_values = true)]
     chat: Option<String>,
+    /// The topic of the chat to write to: the `message_thread_id` of its messages
+    #[arg(long, value_name = "ID", requires = "telegram_api",
+        value_parser = clap::value_parser!(i64).range(1..))]
+    topic: Option<i64>,
+    /// The message of the chat to which the first message of each turn replies
+    #[arg(long, value_name = "ID", requires = "telegram_api",
+        value_parser = clap::value_parser!(i64).range(1..))]
+    reply_to: Option<i64>,
     /// Environment variable that holds the bot's token
     #[arg(long, value_name = "NAME", default_value = "TELEGRAM_BOT_TOKEN")]
     bot_token_env: String,
@@ -89,8 +97,8 @@ impl LiveChat {
         let (server, chat) = (server.clone(), chat.clone());
         let token = BotToken::new(token);
         let timeout = self.limits.of_chat().call;
-        let max_answer = self.limits.api_max_answer;
-        Ok(HttpApi::new(HttpSettings { server, token, chat, timeout, max_answer })?)
+        let (topic, max_answer) = (self.topic, self.limits.api_max_answer);
+        Ok(HttpApi::new(HttpSettings { server, token, chat, topic, timeout, max_answer })?)
     }
 }
 
@@ -110,7 +118,8 @@ pub(crate) fn run(
         drawn: Mutex::default(),
     };
     let runtime = client_runtime()?;
-    let reports = runtime.block_on(live(capture, plan, setup, Arc::new(api), speed, limits));
+    let reports =
+        runtime.block_on(live(capture, plan, setup, Arc::new(api), speed, limits, chat.reply_to));
     for channel in reports.iter().flat_map(|report| &report.channels) {
         match &channel.final_delivered {
             Delivery::Failed { reason } => {

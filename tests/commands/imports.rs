@@ -68,6 +68,12 @@ fn a_capture_that_is_not_one_whole_run_is_taken_with_a_note() {
         &["no session begins with x; it has one, two"],
         0,
     );
+    // Records of stdout whose session has another name.
+    let renamed = |line: &str| {
+        line.replace("session_id", "sessionId").replacen('{', r#"{"parent_tool_use_id":null,"#, 1)
+    };
+    let renamed = [INIT, TEXT, RESULT].map(renamed).join("\n") + "\n";
+    import(&renamed, &["run.jsonl"], 0, &[], 3);
     let kept = r#"{"type":"user","sessionId":"s","version":"2.1.0","message":{"role":"user"}}"#;
     import(kept, &["run.jsonl"], 2, &["the transcript of a session", "clitape session"], 0);
     let foreign = r#"{"type":"turn.started"}"#;

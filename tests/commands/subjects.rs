@@ -89,6 +89,33 @@ fn a_gateway_whose_arguments_claude_refuses_is_convicted_soon() {
 }
 
 #[test]
+fn a_reader_of_short_lines_is_convicted_before_all_else() {
+    if !has_program("python3") {
+        return;
+    }
+    let dir = with_subjects("");
+    let path = dir.path();
+    let program = root().join("subjects/examples/telegram.py");
+    let source = fs::read_to_string(&program).unwrap();
+    let line = "    for line in process.stdout:\n";
+    let strict =
+        format!("{line}        if len(line) > 65536: raise ValueError('the line is too long')\n");
+    assert!(source.contains(line));
+    fs::write(path.join("strict.py"), source.replace(line, &strict)).unwrap();
+    let strict = path.join("strict.py").display().to_string();
+    let toml = example("", "").replace(&program.display().to_string(), &strict);
+    fs::write(path.join("clitape.toml"), toml).unwrap();
+    let says = [
+        "found with faults of what claude prints: SB011 typing-left",
+        "--agent-faults",
+        "0 scenarios",
+    ];
+    let begin = Instant::now();
+    check(path, &["test", "--yes", "--subject", "mine", "--fail-fast"], 3, &says, &[]);
+    assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
+}
+
+#[test]
 fn options_of_a_run_mean_the_same_for_every_subject() {
     if !has_program("python3") {
         return;

@@ -23,6 +23,8 @@ use crate::person_text::PersonText;
 
 /// The time that a drain waits for the callbacks that are left (G2).
 const DRAIN_LIMIT: Duration = Duration::from_secs(15);
+/// The time after which a run that is at work shows the typing signal (G6).
+const TYPING_AFTER: Duration = Duration::from_millis(500);
 
 /// A spawned task that is aborted when its handle is dropped.
 #[derive(Debug)]
@@ -64,14 +66,12 @@ pub(crate) struct Bridge {
 }
 
 impl Bridge {
-    /// Puts `channel` on `bus`; its final message may take `final_message`. The events wait for the
-    /// delivery `after`.
+    /// Puts `channel` on `bus`. The events wait for the delivery `after`.
     pub(crate) fn new(
         bus: &Bus,
         channel: Box<dyn Channel>,
-        path: RunPath,
+        run: ShownRun,
         gate: Gate,
-        final_message: Duration,
         after: Option<Delivered>,
     ) -> Self {
         let (queue, events) = mpsc::unbounded_channel();
@@ -80,7 +80,7 @@ impl Bridge {
             // The worker ends only with the bridge, which is off the bus by then.
             let _ = queue.send(event.data.clone());
         });
-        let setup = WorkerSetup { events, close: end, channel, path, gate, final_message, after };
+        let setup = WorkerSetup { events, close: end, channel, run, gate, after };
         let worker = Task::spawn(work(setup));
         Self { subscription: Some(subscription), close, worker }
     }
@@ -131,24 +131,58 @@ struct Close {
     last: Arc<FinalMessage>,
 }
 
+/// The run that a channel shows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ShownRun {
+    pub(crate) path: RunPath,
+    /// The longest time that the final message may take.
+    pub(crate) final_message: Duration,
+    /// True if the agent is at work from the start, because a person waits for its answer.
+    pub(crate) is_asked: bool,
+}
+
 /// The state of a worker.
 struct WorkerState {
     guard: TypingGuard,
-    path: RunPath,
+    run: ShownRun,
     gate: Gate,
-    /// The longest time that the final message may take.
-    final_message: Duration,
     /// The time at which it could take its first event: the limits of a drain count from it at the
     /// earliest.
     began: Instant,
     /// Answer and reasoning so far.
     text: PersonText,
     thinking: String,
+    typing_start: TypingStart,
     /// Ids of the questions that wait for an answer; `resumes_typing` if typing goes on after the
     /// last.
     asked: Vec<String>,
     resumes_typing: bool,
     report: ChannelReport,
+}
+
+/// The time at which the typing signal begins.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum TypingStart {
+    /// [`TYPING_AFTER`] the first event of the agent's work.
+    WithWork,
+    At(Instant),
+    /// It has begun.
+    Past,
+}
+
+impl TypingStart {
+    /// Returns the start of a run that is at work now.
+    fn soon() -> Self {
+        Self::At(Instant::now() + TYPING_AFTER)
+    }
+
+    /// Waits until the signal begins.
+    async fn come(self) {
+        match self {
+            Self::At(at) => sleep_until(at).await,
+            Self::WithWork | Self::Past => std::future::pending().await,
+        }
+    }
 }
 
 /// The parts of an event that are for the channel.
@@ -167,24 +201,23 @@ struct WorkerSetup {
     events: mpsc::UnboundedReceiver<BusData>,
     close: watch::Receiver<Option<Close>>,
     channel: Box<dyn Channel>,
-    path: RunPath,
+    run: ShownRun,
     gate: Gate,
-    final_message: Duration,
     /// The end of the delivery of the run before; events wait for it (Q8).
     after: Option<Delivered>,
 }
 
 /// Hands the events to the channel until the last one; then the final message that `close` brings.
 async fn work(setup: WorkerSetup) -> ChannelReport {
-    let WorkerSetup { mut events, mut close, channel, path, gate, final_message, after } = setup;
+    let WorkerSetup { mut events, mut close, channel, run, gate, after } = setup;
     let mut state = WorkerState {
         guard: TypingGuard::new(channel),
-        path,
+        run,
         gate,
-        final_message,
         began: Instant::now(),
         text: PersonText::default(),
         thinking: String::new(),
+        typing_start: TypingStart::WithWork,
         asked: Vec::new(),
         resumes_typing: false,
         report: ChannelReport::new(),
@@ -193,8 +226,21 @@ async fn work(setup: WorkerSetup) -> ChannelReport {
         after.wait().await;
         state.began = Instant::now();
     }
-    while let Some(data) = events.recv().await {
-        state.hand(&data, &mut close).await;
+    if run.is_asked {
+        state.typing_start = TypingStart::soon();
+    }
+    loop {
+        tokio::select! {
+            biased;
+            () = state.typing_start.come() => match is_over(&close) {
+                true => state.typing_start = TypingStart::Past,
+                false => state.work_goes_on(),
+            },
+            data = events.recv() => {
+                let Some(data) = data else { break };
+                state.hand(&data, &mut close).await;
+            }
+        }
     }
     let end = close.borrow().clone();
     if let Some(Close { last, .. }) = end {
@@ -207,13 +253,17 @@ impl WorkerState {
     /// Takes one event to the channel, if it is to hear of it.
     async fn hand(&mut self, data: &BusData, close: &mut watch::Receiver<Option<Close>>) {
         let news = self.follow(data);
+        let is_work = !matches!(data, BusData::Lifecycle(_) | BusData::Notice(_));
+        if is_work && self.typing_start == TypingStart::WithWork {
+            self.typing_start = TypingStart::soon();
+        }
         // A person is asked whatever was sent: the tool waits (Q1).
         let passes = self.gate.passes(data) || news.question;
         if passes && news != ChannelUpdates::default() {
             if matches!(data, BusData::Tool(Tool::Update { .. } | Tool::Start { .. })) {
                 self.work_goes_on();
             }
-            self.follow_question(data);
+            self.follow_question(data, is_over(close));
             self.call(data, news, close).await;
         }
         if self.gate.suppressed() {
@@ -222,8 +272,12 @@ impl WorkerState {
         }
     }
 
-    /// A tool is at work: typing begins, or does when no question waits any more (G6).
+    /// The agent is at work: typing begins, or does when no question waits any more (G6).
     fn work_goes_on(&mut self) {
+        self.typing_start = TypingStart::Past;
+        if self.gate.suppressed() {
+            return;
+        }
         if self.asked.is_empty() {
             self.typing(true);
         } else {
@@ -231,8 +285,8 @@ impl WorkerState {
         }
     }
 
-    /// Typing stops while a question waits for the person (G6).
-    fn follow_question(&mut self, data: &BusData) {
+    /// Typing stops while a question waits for the person, and for good with one that the end of the run closes (G6).
+    fn follow_question(&mut self, data: &BusData, is_over: bool) {
         match data {
             BusData::Question(question) => {
                 if self.asked.is_empty() {
@@ -244,7 +298,7 @@ impl WorkerState {
             BusData::QuestionClosed(closed) => {
                 self.asked.retain(|id| *id != closed.id);
                 if self.asked.is_empty() && std::mem::take(&mut self.resumes_typing) {
-                    self.typing(true);
+                    self.typing(!is_over);
                 }
             }
             _ => {}
@@ -282,7 +336,7 @@ impl WorkerState {
             }
             BusData::Heard { .. } => news.heard = true,
         }
-        match self.path {
+        match self.run.path {
             RunPath::Main => news,
             RunPath::FollowUp => ChannelUpdates {
                 tool: news.tool,
@@ -362,7 +416,7 @@ impl WorkerState {
     }
 
     async fn deliver(&mut self, ending: &RunEnding) -> Delivery {
-        let final_message = self.final_message;
+        let final_message = self.run.final_message;
         let channel = &mut self.guard.channel;
         // Within a future of its own, so that a panic before the first await is caught as well.
         let finish = Box::pin(async move { channel.finish(ending).await });
@@ -385,7 +439,7 @@ impl WorkerState {
     async fn leave(&mut self) {
         let channel = &mut self.guard.channel;
         let leave = Box::pin(async move { channel.leave().await });
-        match timeout(self.final_message, guarded(leave)).await {
+        match timeout(self.run.final_message, guarded(leave)).await {
             Ok(Ok(Ok(()))) => {}
             Ok(Ok(Err(error))) => self.report.failed(error.to_string()),
             Ok(Err(words)) => self.report.failed(panicked(&words)),
@@ -396,6 +450,11 @@ impl WorkerState {
 
 fn panicked(words: &str) -> String {
     format!("a channel's callback panicked: {words}")
+}
+
+/// Returns whether the run has ended.
+fn is_over(close: &watch::Receiver<Option<Close>>) -> bool {
+    close.borrow().is_some()
 }
 
 /// Settles when the run has ended and the limit after it, or after `began`, has passed.

@@ -127,7 +127,7 @@ pub trait Channel: Send {
     }
 
     /// Turns the sign on or off that says the agent is at work ([G6](crate::rules::G6)). It goes on
-    /// beside the callback of the first tool, and off when the run is over, aborted and broken ones
+    /// half a second after the run began, or sooner beside the callback of the first tool, and off when the run is over, aborted and broken ones
     /// included, and while a question is open. Must return at once: a channel that has to make a call starts a task of its own.
     fn typing(&mut self, on: bool) {
         let _ = on;

@@ -48,8 +48,9 @@ rules! {
     /// The start and the updates of a tool go to one callback with the call's id, its result to
     /// another.
     G5
-    /// The typing signal begins beside the callback of the first tool and ends with the run, also
-    /// when the run fails, is aborted, panics or is dropped.
+    /// The typing signal begins beside the callback of the first tool, or half a second after the run,
+    /// and ends with the run, also when the run fails, is aborted, panics or is dropped. It is off while
+    /// a question is open.
     G6
     /// Every event is delivered and settled before a run is reported as complete; after that the
     /// run has no listener, whatever way it ended.
@@ -86,6 +87,9 @@ rules! {
     /// What the model writes for its host is no answer: directives and tags are left out, and so is a
     /// tool call that is written as text, of which a sentence says that it did not run.
     V11
+    /// A message is in the topic in which the person wrote, and the first one of a turn replies to the
+    /// person's message.
+    V12
     /// Bus events become updates of version 1 of the Agent Client Protocol. A call is announced
     /// before any update of it, and nothing is sent twice.
     A1

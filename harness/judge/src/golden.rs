@@ -450,12 +450,12 @@ impl View {
     }
 
     /// Returns the entries of the view: those of its lane, without the fields that only name the CLI's version or its
-    /// model, because a golden serves several versions.
+    /// model, because a golden serves several versions, and without typing signals, which come all the time.
     ///
     /// A name that differs from the one before it in the same trace stays, because it shows that the model has changed. A
     /// text of more than 65,536 bytes has its ends and its length alone.
     pub fn entries(self, trace: &[Entry]) -> Vec<Entry> {
-        let lane = trace.iter().filter(|entry| entry.lane == self.lane());
+        let lane = trace.iter().filter(|entry| entry.lane == self.lane() && !entry.is_typing());
         let mut named: [Option<Value>; NAMES.len()] = [const { None }; NAMES.len()];
         let without_names = |entry: &Entry| {
             let mut entry = entry.clone();

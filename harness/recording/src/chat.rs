@@ -618,6 +618,11 @@ const EDIT_BUTTONS: &str = "editMessageReplyMarkup";
 
 /// The fields that a call sends.
 impl Entry {
+    /// Returns whether the call says in the chat that the agent is at work.
+    pub fn is_typing(&self) -> bool {
+        self.kind == "sendChatAction"
+    }
+
     /// Returns whether the call sets a message's text: it is a new message or an edit, but no draft and no typing
     /// signal.
     pub fn sets_text(&self) -> bool {
@@ -632,7 +637,7 @@ impl Entry {
 
     /// Returns whether the call sends a new message.
     pub fn makes_message(&self) -> bool {
-        self.kind.starts_with("send") && self.kind != "sendChatAction" && !self.shows_draft()
+        self.kind.starts_with("send") && !self.is_typing() && !self.shows_draft()
     }
 
     /// Returns the text or the caption of a call as it was sent.

@@ -27,6 +27,9 @@ const NO_TYPE: &str = "has no `type` that is a text";
 const NO_RECORD: &str = "is no record";
 /// A field of messages on stdout that no transcript has.
 const OF_STDOUT: &str = "parent_tool_use_id";
+/// Fields that depend on the settings of the CLI and not on its version, with the record that has them: all recordings are
+/// made with the same settings. 2.1.225 prints no `memory_paths` where it stores no memories.
+const OF_SETTINGS: [(&str, &str); 1] = [("system/init", "memory_paths")];
 /// The sign for the number of an array's item, where all items count as one place.
 const ANY_ITEM: &str = "*";
 
@@ -114,8 +117,7 @@ pub fn conform(schema: &Value, bytes: &[u8], version: Option<&CliVersion>) -> Co
         missing: Vec::new(),
         seen: BTreeMap::new(),
     };
-    let is_transcript = transcript::read(bytes).is_ok_and(|read| read.is_recognised())
-        && records(bytes).all(|record| record.get(OF_STDOUT).is_none());
+    let is_transcript = is_transcript(bytes);
     if is_transcript {
         reader.found.format = CheckedFormat::Transcript;
     }
@@ -136,6 +138,13 @@ pub fn conform(schema: &Value, bytes: &[u8], version: Option<&CliVersion>) -> Co
         }
     }
     reader.finish(version)
+}
+
+/// Returns whether `bytes` are the transcript of a session, as the CLI keeps it: its records name their session as
+/// transcripts do, and none has a field that only records on stdout have.
+pub fn is_transcript(bytes: &[u8]) -> bool {
+    transcript::read(bytes).is_ok_and(|read| read.is_recognised())
+        && records(bytes).all(|record| record.get(OF_STDOUT).is_none())
 }
 
 /// A line of which clitape's own parser loses something.
@@ -345,13 +354,19 @@ impl<'a> Reader<'a> {
     ) {
         let absent = |field: &str| format!("has no `{field}`");
         let seen = if schema["x-versions"].is_array() { &schema["x-versions"] } else { around };
+        let is_absent = |record: &str, field: &str| {
+            let is_of_settings = pointer.is_empty() && OF_SETTINGS.contains(&(record, field));
+            !object.contains_key(field) && !is_of_settings
+        };
         let required =
             schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        for field in required.filter(|name| !object.contains_key(*name)) {
-            self.lacks(pointer, absent(field), seen, &seen[0]);
+        for field in required {
+            if is_absent(&self.record, field) {
+                self.lacks(pointer, absent(field), seen, &seen[0]);
+            }
         }
         for (field, described) in schema["properties"].as_object().into_iter().flatten() {
-            if described["x-always-since"].is_string() && !object.contains_key(field) {
+            if described["x-always-since"].is_string() && is_absent(&self.record, field) {
                 self.lacks(pointer, absent(field), seen, &described["x-always-since"]);
             }
         }

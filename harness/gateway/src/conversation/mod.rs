@@ -21,7 +21,6 @@ use crate::question::answer::Overdue;
 use crate::question::{Answer, AnswerError, Closing, HostLine, OpenQuestions};
 use crate::run::{Run, RunReport, RunSettings};
 use crate::sanitise::Masked;
-use crate::watchdog::SilenceWatch;
 
 /// The bus and the channels for the run of a turn.
 pub struct Turn {
@@ -58,8 +57,6 @@ pub struct Conversation {
     current: Option<Current>,
     /// True if the run at work has had an event of the main thread.
     is_answering: bool,
-    /// Measures the silence after a message that came between two turns, until its turn begins.
-    awaited: Option<SilenceWatch>,
     /// The questions that wait for an answer.
     questions: OpenQuestions,
     /// Runs that were started.
@@ -100,6 +97,8 @@ struct Current {
 /// The place to which an event belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum EventPlace {
+    /// To the turn that is under way, or to one that it begins: the message of a person.
+    Message,
     /// To the main thread of a turn.
     MainThread,
     /// To a turn that may be over, but it is not part of an answer: a subagent that runs on in the
@@ -112,6 +111,7 @@ enum EventPlace {
 impl EventPlace {
     fn of(event: &Event<'_>) -> Self {
         match event {
+            Event::HostMessage { kind, .. } if kind == "user" => Self::Message,
             Event::Text { parent, .. }
             | Event::Thinking { parent, .. }
             | Event::Retract { parent, .. }
@@ -140,7 +140,6 @@ impl Conversation {
     /// Works on the current tokio runtime, within which it must be called, as must its methods.
     pub fn new(settings: RunSettings, open: impl FnMut(u64) -> Turn + Send + 'static) -> Self {
         let mut conversation = Self {
-            awaited: None,
             questions: OpenQuestions::new(settings.question),
             settings,
             open: Box::new(open),
@@ -150,24 +149,21 @@ impl Conversation {
             ended: VecDeque::new(),
             delivered: None,
         };
-        conversation.run();
+        conversation.run(true);
         conversation
     }
 
-    /// Takes the parser's next event. The first one of a turn starts its run, and the `Outcome` ends
-    /// it; an event between two turns that belongs to none is passed over.
+    /// Takes the parser's next event. A message of the host or the first event of a turn starts its
+    /// run, and the `Outcome` ends it; an event between two turns that belongs to none is passed over.
     pub fn on_event(&mut self, event: &Event<'_>) {
         let place = EventPlace::of(event);
         self.questions.on_event(event);
         if self.current.is_none() && place == EventPlace::Process {
-            if matches!(event, Event::HostMessage { kind, .. } if kind == "user") {
-                self.awaited = self.settings.watchdog.map(SilenceWatch::new);
-            }
             return;
         }
-        let run = self.run();
+        let run = self.run(place == EventPlace::Message);
         run.on_event(event);
-        self.is_answering |= place == EventPlace::MainThread;
+        self.is_answering |= matches!(place, EventPlace::Message | EventPlace::MainThread);
         if let Event::Outcome(outcome) = event
             && let Some(mut current) = self.current.take_if(|current| current.run.has_outcome())
         {
@@ -176,7 +172,7 @@ impl Conversation {
             let moved = if is_over { Vec::new() } else { current.run.move_on() };
             self.end(current, FinalMessage::of);
             for question in moved {
-                self.run().ask_again(question);
+                self.run(false).ask_again(question);
             }
         }
     }
@@ -250,22 +246,15 @@ impl Conversation {
         if let Some(current) = &mut self.current {
             current.run.on_bytes();
         }
-        if let Some(awaited) = &mut self.awaited {
-            awaited.heard();
-        }
     }
 
     /// Settles when the agent has been silent for too long while a turn was under way; see
-    /// [`Run::stalled`]. Between two turns an agent may be silent for ever, unless the events have
-    /// shown a message that it has not taken up.
+    /// [`Run::stalled`]. Between two turns an agent may be silent for ever.
     pub async fn stalled(&mut self) {
-        if let Some(current) = &mut self.current {
-            return current.run.stalled().await;
+        match &mut self.current {
+            Some(current) => current.run.stalled().await,
+            None => std::future::pending().await,
         }
-        let Some(awaited) = &self.awaited else { return std::future::pending().await };
-        let patience = awaited.patience();
-        sleep_until(awaited.deadline(None)).await;
-        self.run().give_up(patience);
     }
 
     /// Ends the run at work and waits until every turn is delivered. Returns the reports that were
@@ -296,15 +285,14 @@ impl Conversation {
         reports
     }
 
-    /// The run at work; it starts when there is none.
-    fn run(&mut self) -> &mut Run {
+    /// The run at work. If there is none, it starts, at the message of a person if it `is_asked`.
+    fn run(&mut self, is_asked: bool) -> &mut Run {
         let current = self.current.get_or_insert_with(|| {
             self.runs += 1;
-            self.awaited = None;
             self.is_answering = self.runs == 1;
             let Turn { bus, channels, delivered } = (self.open)(self.runs);
             let before = self.delivered.as_ref();
-            let run = Run::start_after(bus, self.settings.clone(), channels, before);
+            let run = Run::start_after(bus, self.settings.clone(), channels, before, is_asked);
             Current { run, delivered }
         });
         &mut current.run

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clitape_stream::{Event, Outcome};
 use tokio::time::sleep_until;
 
-use crate::bridge::{Bridge, Delivered};
+use crate::bridge::{Bridge, Delivered, ShownRun};
 use crate::bus::{Bus, BusData, Phase};
 use crate::channel::{Channel, ChannelReport, RunPath};
 use crate::ending::{FinalMessage, phase, stopped};
@@ -75,6 +75,8 @@ pub struct Run {
     notice: Option<String>,
     outcome: Option<Outcome>,
     watch: Option<SilenceWatch>,
+    /// True once the agent has said something of a turn that a message began, and in every other run.
+    is_taken_up: bool,
     question: QuestionTimes,
     /// The silence of the agent when it was given up.
     stalled: Option<Duration>,
@@ -91,15 +93,18 @@ impl Run {
         settings: RunSettings,
         channels: impl IntoIterator<Item = Box<dyn Channel>>,
     ) -> Self {
-        Self::start_after(bus, settings, channels, None)
+        Self::start_after(bus, settings, channels, None, true)
     }
 
-    /// Starts a run whose channels wait for the delivery of the one before ([Q8](crate::rules::Q8)).
+    /// Starts a run whose channels wait for the delivery of the one before ([Q8](crate::rules::Q8)). If it
+    /// `is_asked`, the agent is at work at once, because a person waits for its answer; otherwise the run may begin
+    /// with a notice of something that is over ([G6](crate::rules::G6)).
     pub(crate) fn start_after(
         bus: Bus,
         settings: RunSettings,
         channels: impl IntoIterator<Item = Box<dyn Channel>>,
         before: Option<&Delivered>,
+        is_asked: bool,
     ) -> Self {
         let RunSettings {
             silent,
@@ -112,7 +117,8 @@ impl Run {
         } = settings;
         let bridge = |channel| {
             let gate = Gate::new(delivery, message_tools.clone());
-            Bridge::new(&bus, channel, path, gate, final_message, before.cloned())
+            let shown = ShownRun { path, final_message, is_asked };
+            Bridge::new(&bus, channel, shown, gate, before.cloned())
         };
         let bridges = channels.into_iter().filter(|_| !silent).map(bridge).collect();
         bus.publish(BusData::Lifecycle(Phase::Start));
@@ -123,6 +129,7 @@ impl Run {
             notice: None,
             outcome: None,
             watch: watchdog.map(SilenceWatch::new),
+            is_taken_up: before.is_none() || !is_asked,
             question,
             stalled: None,
         }
@@ -131,7 +138,11 @@ impl Run {
     /// Takes the parser's next event. Events after the outcome do not count.
     pub fn on_event(&mut self, event: &Event<'_>) {
         if let Some(watch) = &mut self.watch {
-            watch.heard();
+            // Until the agent takes up the message, what the host writes is no sign of it.
+            self.is_taken_up |= !matches!(event, Event::HostMessage { .. });
+            if self.is_taken_up {
+                watch.heard();
+            }
             watch.follow(event);
         }
         match event {
@@ -199,11 +210,6 @@ impl Run {
         };
         sleep_until(watch.deadline(self.publisher.questions.asks_until(self.question.deny))).await;
         self.stalled = Some(watch.patience());
-    }
-
-    /// The agent was given up before it printed anything for this run, after `silence` (G8).
-    pub(crate) fn give_up(&mut self, silence: Duration) {
-        self.stalled = Some(silence);
     }
 
     /// Ends the run: in every channel each event is delivered and settled, then the final message is,

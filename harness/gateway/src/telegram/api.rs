@@ -66,6 +66,8 @@ pub struct BotCall {
     /// The text of the file [`FILE_NAME`] that the message brings ([Q2](crate::rules::Q2)); only with
     /// [`BotMethod::SendDocument`].
     pub file: Option<String>,
+    /// The message of the person to which a new message replies ([V12](crate::rules::V12)).
+    pub reply_to: Option<i64>,
     /// The buttons below it, row by row: `reply_markup` with an `inline_keyboard`. An edit without buttons
     /// takes away those that are there.
     pub buttons: Vec<Vec<Button>>,

@@ -28,6 +28,8 @@ pub(super) struct Caller {
     not_before: Mutex<Option<Instant>>,
     /// The time before which it wants no typing signal, as the answers to both say.
     no_signal_before: Mutex<Option<Instant>>,
+    /// The message of the person to which the first message of the turn replies; `None` once it is sent (V12).
+    reply_to: Mutex<Option<i64>>,
     /// Owned by the call that is under way.
     turn: AsyncMutex<()>,
 }
@@ -39,10 +41,11 @@ impl fmt::Debug for Caller {
 }
 
 impl Caller {
-    pub(super) fn new(api: Arc<dyn BotApi>, limits: ChatLimits) -> Self {
+    pub(super) fn new(api: Arc<dyn BotApi>, limits: ChatLimits, reply_to: Option<i64>) -> Self {
         Self {
             api,
             limits,
+            reply_to: Mutex::new(reply_to),
             not_before: Mutex::default(),
             no_signal_before: Mutex::default(),
             turn: AsyncMutex::default(),
@@ -69,7 +72,7 @@ impl Caller {
     }
 
     /// Makes a call, and once more without markup if that is refused (V6).
-    async fn make(&self, call: BotCall) -> Result<i64, BotApiError> {
+    async fn make(&self, mut call: BotCall) -> Result<i64, BotApiError> {
         if let Some(until) = self.not_before() {
             // Another call was asked to wait while this one stood in line.
             let left = until.saturating_duration_since(Instant::now());
@@ -77,12 +80,19 @@ impl Caller {
                 seconds: left.as_millis().div_ceil(1_000) as u64,
             });
         }
+        let is_new = call.message_id.is_none();
+        if is_new {
+            call.reply_to = *lock(&self.reply_to);
+        }
         let plain = without_markup(&call);
-        match (self.answer(call).await, plain) {
+        let answer = match (self.answer(call).await, plain) {
             (Err(BotApiError::Markup(_)), Some(plain)) => self.answer(plain).await,
             (answer, _) => answer,
+        };
+        if is_new && answer.is_ok() {
+            *lock(&self.reply_to) = None;
         }
-        .map_err(|error| match error {
+        answer.map_err(|error| match error {
             BotApiError::Markup(words) => BotApiError::Other(words),
             error => error,
         })
@@ -177,15 +187,39 @@ mod tests {
     use crate::telegram::tests::fake::{FakeBotApi, FakeReply};
 
     #[tokio::test(start_paused = true)]
+    async fn v12_the_first_message_of_a_turn_is_a_reply() {
+        let refused = FakeReply::Fails(BotApiError::Network("down".to_owned()));
+        let fake = Arc::new(FakeBotApi::new(vec![refused]));
+        let caller = Caller::new(fake.clone(), ChatLimits::default(), Some(7));
+        for message_id in [None, None, Some(100), None] {
+            let call = BotCall {
+                method: crate::telegram::draft::method(message_id),
+                message_id,
+                text: "x".to_owned(),
+                file: None,
+                reply_to: None,
+                buttons: Vec::new(),
+                question: None,
+                is_final: false,
+            };
+            // The first one fails.
+            let _ = caller.submit(call).await;
+        }
+        let replies: Vec<_> = fake.calls().iter().map(|call| call.reply_to).collect();
+        assert_eq!(replies, [Some(7), Some(7), None, None]);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn v6_a_call_may_come_when_the_wait_is_over() {
         let script = vec![FakeReply::Fails(BotApiError::RetryAfter { seconds: 2 })];
         let fake = Arc::new(FakeBotApi::new(script));
-        let caller = Caller::new(fake.clone(), ChatLimits::default());
+        let caller = Caller::new(fake.clone(), ChatLimits::default(), None);
         let call = || BotCall {
             method: BotMethod::SendMessage,
             message_id: None,
             text: "x".to_owned(),
             file: None,
+            reply_to: None,
             buttons: Vec::new(),
             question: None,
             is_final: false,

@@ -46,6 +46,8 @@ pub mod fuzzing;
 const WAIT: u64 = 5;
 /// The markup that a text is in.
 const PARSE_MODE: &str = "HTML";
+/// The topic General of a forum, which the Bot API does not take as the topic of a message.
+const GENERAL: i64 = 1;
 /// The kind of a body that is JSON.
 const JSON: &str = "application/json";
 /// Characters of the server's own words that are passed on.
@@ -78,6 +80,9 @@ pub struct HttpSettings {
     pub token: BotToken,
     /// The chat's number, or `@name` of a public one.
     pub chat: String,
+    /// The topic of the chat to which it writes, as `message_thread_id` of the person's message names it; `None`
+    /// for a chat without topics.
+    pub topic: Option<i64>,
     /// The longest time of one call, its answer included ([`crate::limits::BOT_API_CALL`]).
     pub timeout: Duration,
     /// Bytes of an answer ([`crate::limits::BOT_API_ANSWER`]); a longer one is not read.
@@ -117,6 +122,7 @@ pub struct HttpApi {
     server: String,
     token: BotToken,
     chat: ChatId,
+    topic: Option<i64>,
     timeout: Duration,
     max_answer: ByteSize,
 }
@@ -128,7 +134,7 @@ impl HttpApi {
     ///
     /// The address or the token has not the form of one, or TLS can't be set up.
     pub fn new(settings: HttpSettings) -> Result<Self, HttpSetupError> {
-        let HttpSettings { server, token, chat, timeout, max_answer } = settings;
+        let HttpSettings { server, token, chat, topic, timeout, max_answer } = settings;
         let (server, is_here) = server_address(&server)?;
         let is_of_token = |c: char| c.is_ascii_alphanumeric() || "-_:".contains(c);
         if !token.0.contains(':') || !token.0.chars().all(is_of_token) {
@@ -143,7 +149,7 @@ impl HttpApi {
             .build()
             .map_err(|error| HttpSetupError::Client(root_cause(&error.without_url())))?;
         let chat = chat.parse().map_or(ChatId::Name(chat), ChatId::Number);
-        Ok(Self { client, server, token, chat, timeout, max_answer })
+        Ok(Self { client, server, token, chat, topic, timeout, max_answer })
     }
 
     /// The body of `call`, and what kind it is: JSON, or a form where it brings a file.
@@ -155,14 +161,22 @@ impl HttpApi {
             }
             BotMethod::SendDocument => return Ok(self.form(call)),
         };
+        let is_new = message_id.is_none();
         let body = json(&TextParams {
             chat_id: &self.chat,
             message_id,
+            message_thread_id: self.message_topic().filter(|_| is_new),
+            reply_parameters: reply(call).filter(|_| is_new),
             text: &call.text,
             parse_mode: PARSE_MODE,
             reply_markup: keyboard(&call.buttons),
         });
         Ok((JSON.to_owned(), body))
+    }
+
+    /// The topic of a new message: one in General names none.
+    fn message_topic(&self) -> Option<i64> {
+        self.topic.filter(|topic| *topic != GENERAL)
     }
 
     /// The multipart form of a call that brings a file, which is its last part.
@@ -179,18 +193,23 @@ impl HttpApi {
         let named = format!(
             "document\"; filename=\"{FILE_NAME}\"\r\nContent-Type: text/plain; charset=utf-8"
         );
+        let topic = self.message_topic().map(|topic| topic.to_string());
+        let reply = reply(call).map(|reply| json(&reply));
         let parts = [
-            ("chat_id\"", chat.as_str()),
-            ("caption\"", &call.text),
-            ("parse_mode\"", PARSE_MODE),
-            (&named, file),
+            ("chat_id\"", Some(chat.as_str())),
+            ("message_thread_id\"", topic.as_deref()),
+            ("reply_parameters\"", reply.as_deref()),
+            ("caption\"", Some(&call.text)),
+            ("parse_mode\"", Some(PARSE_MODE)),
+            (&named, Some(file)),
         ];
-        let part = |(head, text): (&str, &str)| {
-            format!(
+        let part = |(head, text): (&str, Option<&str>)| {
+            let text = text?;
+            Some(format!(
                 "--{boundary}\r\nContent-Disposition: form-data; name=\"{head}\r\n\r\n{text}\r\n"
-            )
+            ))
         };
-        let body: String = parts.into_iter().map(part).collect();
+        let body: String = parts.into_iter().filter_map(part).collect();
         (format!("multipart/form-data; boundary={boundary}"), format!("{body}--{boundary}--\r\n"))
     }
 
@@ -202,7 +221,11 @@ impl HttpApi {
 
     /// Sends the sign that the agent is at work.
     async fn signal(&self) -> Result<(), BotApiError> {
-        let body = json(&ActionParams { chat_id: &self.chat, action: "typing" });
+        let body = json(&ActionParams {
+            chat_id: &self.chat,
+            message_thread_id: self.topic,
+            action: "typing",
+        });
         self.post("sendChatAction", JSON, body).await.map(|_| ())
     }
 
@@ -315,16 +338,30 @@ struct TextParams<'a> {
     chat_id: &'a ChatId,
     #[serde(skip_serializing_if = "Option::is_none")]
     message_id: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_thread_id: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reply_parameters: Option<ReplyParameters>,
     text: &'a str,
     parse_mode: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     reply_markup: Option<InlineKeyboard<'a>>,
 }
 
+/// The message to which a new one replies.
+#[derive(Serialize)]
+struct ReplyParameters {
+    message_id: i64,
+    /// The person may have deleted it meanwhile.
+    allow_sending_without_reply: bool,
+}
+
 /// The parameters of `sendChatAction`.
 #[derive(Serialize)]
 struct ActionParams<'a> {
     chat_id: &'a ChatId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message_thread_id: Option<i64>,
     action: &'static str,
 }
 
@@ -354,6 +391,11 @@ struct AnswerMessage {
 #[allow(clippy::expect_used, reason = "texts and numbers have a form in JSON")]
 fn json(params: &impl Serialize) -> String {
     serde_json::to_string(params).expect("the parameters of a call are texts and numbers")
+}
+
+fn reply(call: &BotCall) -> Option<ReplyParameters> {
+    let to = |message_id| ReplyParameters { message_id, allow_sending_without_reply: true };
+    call.reply_to.map(to)
 }
 
 /// The buttons below a message; none where there are none.

@@ -61,7 +61,7 @@ pub struct Telegram {
 impl Telegram {
     /// A chat that `api` reaches, for one turn.
     pub fn new(settings: TelegramSettings, api: Arc<dyn BotApi>) -> Self {
-        let caller = Arc::new(Caller::new(api, settings.limits));
+        let caller = Arc::new(Caller::new(api, settings.limits, settings.reply_to));
         Self {
             settings,
             board: QuestionBoard::new(settings.profile, caller.clone()),

@@ -41,6 +41,9 @@ pub struct TelegramSettings {
     pub profile: &'static Profile,
     /// The limits on waits for the chat's server.
     pub limits: ChatLimits,
+    /// The message of the person to which the first message of the turn replies
+    /// ([V12](crate::rules::V12)).
+    pub reply_to: Option<i64>,
 }
 
 impl Default for TelegramSettings {
@@ -52,6 +55,7 @@ impl Default for TelegramSettings {
             time_of_day: Duration::ZERO,
             profile: &profile::TELEGRAM,
             limits: ChatLimits::default(),
+            reply_to: None,
         }
     }
 }

@@ -47,6 +47,7 @@ async fn call(address: SocketAddr) -> BotApiError {
         message_id: None,
         text: "x".to_owned(),
         file: None,
+        reply_to: None,
         buttons: Vec::new(),
         question: None,
         is_final: true,

@@ -34,6 +34,7 @@ fn client(address: &str) -> HttpApi {
         server: address.to_owned(),
         token: BotToken::new(TOKEN),
         chat: CHAT.to_string(),
+        topic: None,
         timeout: Duration::from_millis(400),
         max_answer: BOT_API_ANSWER,
     })
@@ -248,6 +249,7 @@ async fn v6_a_server_that_does_not_listen() {
         message_id: None,
         text: "x".to_owned(),
         file: None,
+        reply_to: None,
         buttons: Vec::new(),
         question: None,
         is_final: true,
@@ -264,6 +266,7 @@ async fn v6_no_error_and_no_debug_shows_the_token() {
         message_id: None,
         text: "x".to_owned(),
         file: None,
+        reply_to: None,
         buttons: Vec::new(),
         question: None,
         is_final: true,

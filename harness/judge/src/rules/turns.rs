@@ -6,8 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use clitape_gateway::SILENT_WORDS;
-use clitape_recording::scenario::ChatMode;
+use clitape_gateway::{RunReport, SILENT_WORDS};
+use clitape_recording::scenario::{ChatMode, DeliverySpec};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
@@ -15,6 +15,10 @@ use crate::case::{Broken, Case, by, by_turn, has_server_faults};
 
 /// The time within which a person sees a sign of life once a tool runs, in ms.
 const SIGN_OF_LIFE_MS: u64 = 10_000;
+/// The time for which a typing signal is shown, in ms.
+const TYPING_MS: u64 = 5_000;
+/// The time within which a person sees a first sign of life after the question, in ms.
+const FIRST_SIGN_MS: u64 = 1_000;
 
 /// Checks that a turn ends with its own outcome, and with text of messages that began in it (Q7).
 pub(crate) fn ended_by_other(case: Case<'_>) -> Option<Broken<'_>> {
@@ -124,8 +128,8 @@ pub(crate) fn edit_after_turn(case: Case<'_>) -> Option<Broken<'_>> {
     None
 }
 
-/// Checks that a person sees a sign of life within some seconds once a tool runs: a message, an edit, or a typing
-/// signal (G6, V4).
+/// Checks that a person sees a sign of life within a second of the question, and within some seconds once a tool runs: a
+/// message, an edit, or a typing signal (G6, V4).
 ///
 /// Replays with faults of the chat's server are left out, because the server decides what is seen.
 pub(crate) fn silent_start(case: Case<'_>) -> Option<Broken<'_>> {
@@ -135,6 +139,45 @@ pub(crate) fn silent_start(case: Case<'_>) -> Option<Broken<'_>> {
     if !is_shown || has_server_faults(case) {
         return None;
     }
+    slow_start(case).or_else(|| tool_unseen(case))
+}
+
+/// Checks the first second of each turn that a person began.
+///
+/// A turn that waits for the final message of the one before it, a callback that hangs and a message that the agent sends
+/// by itself are left out.
+fn slow_start(case: Case<'_>) -> Option<Broken<'_>> {
+    let is_given_up = |report: &RunReport| report.channels.iter().any(|channel| channel.gave_up);
+    let run = &case.setup.run;
+    if run.stuck_callback.is_some()
+        || run.delivery == DeliverySpec::MessageToolOnly
+        || case.own.is_some_and(|own| own.reports.iter().any(is_given_up))
+    {
+        return None;
+    }
+    let calls = by_turn(case, Lane::Telegram);
+    let is_asked = |turn: u64, start: &Entry| {
+        let mut written = case.lane(Lane::Lifecycle);
+        turn == 1
+            || written.any(|it| {
+                it.kind == "host_message" && it.text("type") == "user" && it.at == start.at
+            })
+    };
+    by_turn(case, Lane::Bus).into_iter().find_map(|(turn, events)| {
+        let (start, end) = (*events.first()?, events.last()?.at);
+        let until = start.at + FIRST_SIGN_MS;
+        let waits =
+            || calls.range(..turn).any(|(_, calls)| calls.iter().any(|it| it.at > start.at));
+        let is_seen = || calls.get(&turn)?.iter().find(|entry| entry.at <= until);
+        if end <= until || !is_asked(turn, start) || waits() || is_seen().is_some() {
+            return None;
+        }
+        by(start, format!("turn {turn} began, and a second later the chat showed nothing"))
+    })
+}
+
+/// Checks that a tool that runs is seen.
+fn tool_unseen(case: Case<'_>) -> Option<Broken<'_>> {
     let calls = by_turn(case, Lane::Telegram);
     by_turn(case, Lane::Bus).into_iter().find_map(|(turn, events)| {
         let end = events.last()?.at;
@@ -145,7 +188,8 @@ pub(crate) fn silent_start(case: Case<'_>) -> Option<Broken<'_>> {
         };
         let start = events.iter().find(is_tool)?;
         let until = start.at + SIGN_OF_LIFE_MS;
-        let is_seen = || calls.get(&turn)?.iter().find(|entry| entry.at <= until);
+        let signs = start.at.saturating_sub(TYPING_MS)..=until;
+        let is_seen = || calls.get(&turn)?.iter().find(|entry| signs.contains(&entry.at));
         if end <= until || is_seen().is_some() {
             return None;
         }

@@ -295,18 +295,23 @@ impl Subject for GatewaySubject<'_> {
             is_enough: false,
             failed: None,
         };
-        let seen = play(jobs, how, rig, &mut |event| {
-            trials.follow(&event, tell);
-            if let Some(watch) = &mut self.watch {
-                watch(event);
+        trials.play_with_faults(how, tell)?;
+        let seen = match trials.is_enough {
+            true => jobs.iter().map(|_| None).collect(),
+            false => {
+                let seen = play(jobs, how, rig, &mut |event| {
+                    trials.follow(&event, tell);
+                    if let Some(watch) = &mut self.watch {
+                        watch(event);
+                    }
+                });
+                trials.unless_failed(seen)?
             }
-        });
-        let seen = trials.unless_failed(seen)?;
+        };
         let seeds = trials.seeds();
         if seen.iter().all(Option::is_some) {
             let kept = seen.iter().flatten().map(DriveResult::bytes).sum();
             trials.play_once_more(&self.harsh(), Play { kept, ..how }, tell)?;
-            trials.play_with_faults(Play { kept, ..how }, tell)?;
             for (number, seed) in (1..).zip(seeds.each()) {
                 let step = format!("plan {number} of {}, seed {seed}", seeds.count);
                 let _ = tell(TrialEvent::Step(&step).into());
@@ -406,7 +411,7 @@ struct GatewayTrials<'a> {
     words: Option<Arc<RunWords>>,
     /// The index of the cassette that is played once more.
     again: Option<usize>,
-    /// The indexes of the cassettes that are played once more with faults of `claude`'s output.
+    /// The indexes of the cassettes that are also played with faults of `claude`'s output.
     faulty: Vec<usize>,
     /// The findings of each cassette, by their kinds.
     found: Vec<Vec<FindingId>>,

@@ -542,6 +542,7 @@ fn the_gateway_s_own_client_talks_to_it() {
         server: server.url(),
         token: BotToken::new(server.token()),
         chat: "7".to_owned(),
+        topic: None,
         timeout: Duration::from_secs(5),
         max_answer: ByteSize::mib(1),
     };
@@ -552,6 +553,7 @@ fn the_gateway_s_own_client_talks_to_it() {
         message_id,
         text: text.to_owned(),
         file: (method == BotMethod::SendDocument).then(|| "rm -rf /\r\n".to_owned()),
+        reply_to: None,
         is_final: false,
         question: None,
         buttons: Vec::new(),

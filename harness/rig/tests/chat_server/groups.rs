@@ -1,5 +1,9 @@
 //! Tests of groups and persons: named persons, groups in which a person writes, and the topics of a forum.
 
+use std::time::Duration;
+
+use clitape_gateway::ByteSize;
+use clitape_gateway::telegram::{BotApi, BotCall, BotMethod, BotToken, HttpApi, HttpSettings};
 use clitape_rig::chat_server::ChatServer;
 use serde_json::{Value, json};
 
@@ -187,4 +191,44 @@ fn the_entries_of_a_part_count_from_its_first_message() {
     let part = server.entries_after(7, known);
     let kinds: Vec<&str> = part.iter().map(|entry| &*entry.kind).collect();
     assert_eq!((kinds, part[0].at), (vec!["(user)", "sendMessage"], 0));
+}
+
+#[test]
+fn v12_the_gateway_answers_in_the_topic_in_which_it_was_asked() {
+    let server = started(|_| {});
+    server.open_group(GROUP, 9, true).unwrap();
+    let topic = server.make_topic(GROUP, "first").unwrap();
+    let asked = server.say_in_topic(GROUP, topic, "hi").unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    // General, whose number is 1, can't be named in a message.
+    for (topic, expect) in [(topic, json!(topic)), (1, Value::Null)] {
+        let settings = HttpSettings {
+            server: server.url(),
+            token: BotToken::new(server.token()),
+            chat: GROUP.to_string(),
+            topic: Some(topic),
+            timeout: Duration::from_secs(5),
+            max_answer: ByteSize::mib(1),
+        };
+        let api = HttpApi::new(settings).unwrap();
+        let call = |method, file: Option<&str>| BotCall {
+            method,
+            message_id: None,
+            text: "a".to_owned(),
+            file: file.map(str::to_owned),
+            reply_to: Some(asked),
+            buttons: Vec::new(),
+            question: None,
+            is_final: false,
+        };
+        for call in [call(BotMethod::SendMessage, None), call(BotMethod::SendDocument, Some("b"))] {
+            runtime.block_on(async {
+                api.typing().await.unwrap();
+                api.call(call).await.unwrap();
+            });
+            let sent = server.entries(GROUP).pop().unwrap();
+            assert_eq!(sent.data.get("topic").unwrap_or(&Value::Null), &expect, "{sent:?}");
+            assert_eq!(sent.data["reply_to"], asked, "{sent:?}");
+        }
+    }
 }

@@ -17,7 +17,7 @@ use similar::TextDiff;
 
 use super::recording::{Recording, Recordings, setup};
 use super::sweep::smallest;
-use crate::replay::{Plan, ReplayRequest, replay};
+use crate::replay::{Plan, Replay, ReplayRequest, replay};
 
 /// The views of a scenario that have variants.
 pub(super) fn views(scenario: &Scenario) -> Vec<View> {
@@ -81,6 +81,11 @@ pub(super) fn never_seen(recordings: &Recordings) -> Result<Vec<PathBuf>, Casset
     Ok(paths)
 }
 
+/// Returns the entries of a view's lane that belong to an outcome.
+fn shown(replay: &Replay, view: View) -> impl Iterator<Item = &Entry> {
+    replay.lane(view.lane()).filter(|entry| !entry.is_typing())
+}
+
 /// A variant and its golden.
 struct Named<'a> {
     variant: &'a Variant,
@@ -141,7 +146,7 @@ impl<'a> Outcomes<'a> {
         let setup = setup(scenario, view);
         let canonical = recording.replays(&[setup]);
         // Where the canonical replay is not what the golden says, the golden's own check reports it.
-        let canonical = canonical.iter().flat_map(|replay| replay.lane(view.lane()));
+        let canonical = canonical.iter().flat_map(|replay| shown(replay, view));
         let canonical: Vec<Entry> = canonical.cloned().collect();
         let usual = match readable(Golden::find(scenario, view, version))? {
             Ok(Golden { text: Some(_), entries, .. }) => entries,
@@ -151,7 +156,7 @@ impl<'a> Outcomes<'a> {
             self.plans += 1;
             let plan = plan(&recording, seed);
             let replay = replay(recording.capture(), &plan, setup);
-            let is = |entries: &[Entry]| same_lines(entries, replay.lane(view.lane()));
+            let is = |entries: &[Entry]| same_lines(entries, shown(&replay, view));
             if is(&usual) || is(&canonical) {
                 continue;
             }
@@ -162,7 +167,7 @@ impl<'a> Outcomes<'a> {
             }
             self.nameless += 1;
             if !self.unnamed.iter().any(|unnamed| is(&unnamed.entries)) {
-                let entries = replay.lane(view.lane()).cloned().collect();
+                let entries = shown(&replay, view).cloned().collect();
                 let (version, usual) = (version.clone(), usual.clone());
                 self.unnamed.push(Unnamed { entries, version, seed, usual });
             }

@@ -138,6 +138,21 @@ fn a_file_is_held_to_the_fields_of_its_own_version() {
 }
 
 #[test]
+fn a_field_of_the_settings_is_not_absent() {
+    let seen = [json!({"type": "system", "subtype": "init", "memory_paths": {}, "tools": []})];
+    let all = r#"{"type":"system","subtype":"init","memory_paths":{},"tools":[]}"#;
+    let without = r#"{"type":"system","subtype":"init","tools":[]}"#;
+    check(&seen, &[all, without], &[], &[], &[]);
+    check(
+        &seen,
+        &[r#"{"type":"system","subtype":"init","memory_paths":{}}"#],
+        &[],
+        &[(1, "")],
+        &[],
+    );
+}
+
+#[test]
 fn a_transcript_and_a_foreign_file_are_not_taken_for_stream_json() {
     let check = |lines: &[&str], format: CheckedFormat, breaks: &[(usize, &str)]| {
         let schema = observed(&[("2.1.329", json!({"type": "user", "message": {"role": "user"}}))]);

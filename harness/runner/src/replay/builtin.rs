@@ -237,7 +237,7 @@ fn parse(played: &PlayedPlan<'_>, report: &mut dyn FnMut(&Event<'_>, EventCause)
 }
 
 /// Plays `capture` as `plan` says in real time, `speed` times as fast, and makes the chat's calls with `api`, which is
-/// waited for as long as `limits` say.
+/// waited for as long as `limits` say. The first message of each turn replies to the message `reply_to`.
 ///
 /// The channel is the one that a replay drives in virtual time; the answers of the server, waits it asks for included,
 /// are its own. Works on the current tokio runtime, which must have IO and a clock that runs. A setup without a
@@ -249,10 +249,11 @@ pub async fn live(
     api: Arc<dyn BotApi>,
     speed: f64,
     limits: ChatLimits,
+    reply_to: Option<i64>,
 ) -> Vec<RunReport> {
     let channel = move || {
         let chat = setup.channel?;
-        let settings = TelegramSettings { limits, ..chat_settings(chat) };
+        let settings = TelegramSettings { limits, reply_to, ..chat_settings(chat) };
         Some(Box::new(Telegram::new(settings, api.clone())) as Box<dyn Channel>)
     };
     let settings = RunSettings { final_message: limits.final_message, ..run_settings(setup) };

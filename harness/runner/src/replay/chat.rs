@@ -494,7 +494,16 @@ mod tests {
         };
         let (file, buttons, question) = (None, Vec::new(), None);
         let text = text.to_owned();
-        BotCall { method, message_id, text, file, buttons, question, is_final: false }
+        BotCall {
+            method,
+            message_id,
+            text,
+            file,
+            reply_to: None,
+            buttons,
+            question,
+            is_final: false,
+        }
     }
 
     /// Makes the calls of `script` in a chat with `faults`; compares what a person ends up reading, and the moments

@@ -1,4 +1,5 @@
-//! The typing signal begins with the first tool and ends with the run, whatever happens (G6).
+//! The typing signal begins with the first tool or half a second after the run, and ends with the run, whatever
+//! happens (G6).
 
 use super::*;
 
@@ -31,6 +32,61 @@ async fn finish(run: Run) {
 pub(crate) async fn g6_typing_begins_in_the_turn_of_the_first_tool() {
     // The text before it takes 60 ms, and so does each of the five callbacks.
     check(|_| CallbackBehaviour::Takes(60), finish, &["60 typing", "300 typing ends"]).await;
+}
+
+/// A run that ends after `ms` milliseconds, and whose only event comes at 100 ms.
+async fn check_wait(ms: u64, is_asked: bool, event: Option<Event<'static>>, expect: &[&str]) {
+    let log = RecorderLog::default();
+    let channel = Recorder::channel(&log, |_| CallbackBehaviour::Takes(0));
+    let settings = RunSettings::default();
+    let mut run = Run::start_after(Bus::new("r1"), settings, [channel], None, is_asked);
+    sleep(Duration::from_millis(100)).await;
+    event.iter().for_each(|event| run.on_event(event));
+    sleep(Duration::from_millis(ms - 100)).await;
+    run.finish().await;
+    let log = lock(&log);
+    let heard: Vec<_> = log.iter().filter(|line| line.contains("typing")).collect();
+    assert_eq!(heard, expect, "{ms} {is_asked} {event:?}");
+}
+
+#[tokio::test(start_paused = true)]
+pub(crate) async fn g6_typing_begins_half_a_second_after_the_run() {
+    let compacted = || {
+        Some(Event::Notice {
+            kind: "system".into(),
+            subtype: Some("compact_boundary".into()),
+            detail: Cow::Owned(serde_json::Map::new()),
+        })
+    };
+    let said = |parent| Some(text("a", parent));
+    for (ms, is_asked, event, expect) in [
+        (499, true, None, &[][..]),
+        (499, true, said(None), &[]),
+        (501, true, None, &["500 typing", "501 typing ends"]),
+        (501, true, said(None), &["500 typing", "501 typing ends"]),
+        // What comes behind a turn is no sign that the agent works on.
+        (9_000, false, None, &[]),
+        (9_000, false, compacted(), &[]),
+        (599, false, said(None), &[]),
+        (601, false, said(None), &["600 typing", "601 typing ends"]),
+        (601, false, said(Some("t0")), &["600 typing", "601 typing ends"]),
+        (9_000, true, question(), &[]),
+    ] {
+        check_wait(ms, is_asked, event, expect).await;
+    }
+}
+
+/// A question about a call.
+fn question() -> Option<Event<'static>> {
+    Some(Event::Question {
+        id: "q1".into(),
+        name: "Bash".into(),
+        call: Some("t1".into()),
+        input: Json::NULL,
+        suggestions: Json::NULL,
+        detail: Cow::Owned(serde_json::Map::new()),
+        parent: None,
+    })
 }
 
 #[tokio::test(start_paused = true)]

@@ -301,6 +301,7 @@ async fn show(keyboard: Keyboard, caller: Arc<Caller>) {
             message_id: due.message_id,
             text: due.face.html.clone(),
             file: due.face.file.clone(),
+            reply_to: None,
             buttons: due.face.buttons.clone(),
             question: Some(due.question.clone()),
             is_final: false,

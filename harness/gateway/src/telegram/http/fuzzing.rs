@@ -24,6 +24,7 @@ impl Answers {
             server: TELEGRAM_SERVER.to_owned(),
             token: BotToken::new(token),
             chat: "42".to_owned(),
+            topic: None,
             timeout: BOT_API_CALL,
             max_answer: BOT_API_ANSWER,
         };

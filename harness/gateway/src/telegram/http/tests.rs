@@ -8,6 +8,7 @@ fn settings(server: &str, token: &str) -> HttpSettings {
         server: server.to_owned(),
         token: BotToken::new(token),
         chat: "42".to_owned(),
+        topic: None,
         timeout: Duration::from_secs(5),
         max_answer: BOT_API_ANSWER,
     }
@@ -49,6 +50,7 @@ fn q2_buttons_are_an_inline_keyboard() {
         message_id: None,
         text: "May it?".to_owned(),
         file: None,
+        reply_to: None,
         buttons: vec![vec![button("Allow", "q:1:a"), button("Deny", "q:1:d")]],
         question: Some("1".to_owned()),
         is_final: false,
@@ -66,6 +68,46 @@ fn q2_buttons_are_an_inline_keyboard() {
 }
 
 #[test]
+fn v12_a_new_message_names_its_topic_and_the_message_it_answers() {
+    let check = |topic: Option<i64>, message_id: Option<i64>, reply_to, expect: &str| {
+        let with_topic = HttpSettings { topic, ..settings("http://localhost", "1:AbC") };
+        let api = HttpApi::new(with_topic).expect("there is a client");
+        let mut call = BotCall {
+            method: crate::telegram::draft::method(message_id),
+            message_id,
+            text: "a".to_owned(),
+            file: None,
+            reply_to,
+            buttons: Vec::new(),
+            question: None,
+            is_final: false,
+        };
+        let (_, body) = api.body(&call).expect("it is JSON");
+        assert_eq!(body, format!(r#"{{"chat_id":42,{expect}"text":"a","parse_mode":"HTML"}}"#));
+        if message_id.is_none() {
+            (call.method, call.file) = (BotMethod::SendDocument, Some("f".to_owned()));
+            let (_, form) = api.body(&call).expect("it is a form");
+            let names =
+                [("message_thread_id", topic.filter(|it| *it > 1)), ("reply_parameters", reply_to)];
+            for (name, value) in names {
+                let part = format!("name=\"{name}\"\r\n\r\n");
+                let given = form.split_once(&part).and_then(|(_, rest)| rest.split_once("\r\n"));
+                let value = value.map(|value| value.to_string());
+                assert_eq!(given.is_some(), value.is_some(), "{form}");
+                assert!(given.is_none_or(|(given, _)| given.contains(&value.unwrap_or_default())));
+            }
+        }
+    };
+    let reply = r#""reply_parameters":{"message_id":9,"allow_sending_without_reply":true},"#;
+    check(None, None, None, "");
+    check(Some(55), None, None, r#""message_thread_id":55,"#);
+    check(Some(55), None, Some(9), &format!(r#""message_thread_id":55,{reply}"#));
+    // Telegram refuses a message that names General.
+    check(Some(1), None, Some(9), reply);
+    check(Some(55), Some(7), Some(9), r#""message_id":7,"#);
+}
+
+#[test]
 fn q2_a_file_is_a_part_of_a_form() {
     let api = HttpApi::new(settings("http://localhost", "1:AbC")).expect("there is a client");
     let check = |file: &str, boundary: &str| {
@@ -74,6 +116,7 @@ fn q2_a_file_is_a_part_of_a_form() {
             message_id: None,
             text: "<b>ä</b>".to_owned(),
             file: Some(file.to_owned()),
+            reply_to: None,
             buttons: Vec::new(),
             question: Some("1".to_owned()),
             is_final: false,

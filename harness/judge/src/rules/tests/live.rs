@@ -183,14 +183,18 @@ fn tn003_nothing_of_a_finished_turn_is_edited() {
 
 #[test]
 fn tn004_a_tool_that_runs_is_seen() {
-    let start = r#"1000 bus tool {"seq":2,"phase":"start","id":"t","name":"Bash"}"#;
+    let start = r#"10000 bus tool {"seq":2,"phase":"start","id":"t","name":"Bash"}"#;
     let end = r#"30000 bus lifecycle {"seq":3,"phase":"end"}"#;
     let typing = |at| format!(r#"{at} telegram sendChatAction {{"action":"typing"}}"#);
-    let check = |at: u64, expect: &[(FindingKind, &str)]| {
+    let check = |first: u64, at: u64, expect: &[(FindingKind, &str)]| {
         let last = r#"30000 telegram final {"delivery":"sent"}"#;
-        check(&[BUS, start, &typing(at), end, last], Stats::default(), expect);
+        let entries = [BUS, &typing(first), start, &typing(at), end, last];
+        check(&entries, Stats::default(), expect);
     };
-    check(11_000, &[]);
+    check(500, 20_000, &[]);
     let what = "Bash ran for 10 s and the chat showed nothing";
-    check(11_001, &[(FindingKind::SilentStart, what)]);
+    check(500, 20_001, &[(FindingKind::SilentStart, what)]);
+    let what = "turn 1 began, and a second later the chat showed nothing";
+    check(1_000, 20_000, &[]);
+    check(1_001, 20_000, &[(FindingKind::SilentStart, what)]);
 }

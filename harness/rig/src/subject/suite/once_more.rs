@@ -1,5 +1,5 @@
-//! What every gateway meets sooner or later: some cassettes of a run are played once more, with a 429 at the result, with a
-//! `claude` that lives on, and with faults of what `claude` prints.
+//! What every gateway meets sooner or later: some cassettes of a run are also played with faults of what `claude` prints,
+//! before all others, and once more at the end, with a 429 at the result and with a `claude` that lives on.
 
 use std::ops::ControlFlow;
 
@@ -47,7 +47,7 @@ impl GatewaySubject<'_> {
         jobs.iter().rposition(|job| self.is_played_harshly && ends_with_answer(job))
     }
 
-    /// Returns the indexes of the cassettes that are played once more with faults of `claude`'s output: short ones of one
+    /// Returns the indexes of the cassettes that are also played with faults of `claude`'s output: short ones of one
     /// message and its answer.
     pub(super) fn faulty(&self, jobs: &[Job]) -> Vec<usize> {
         let fits = |index: &usize| self.is_played_harshly && ends_with_answer(&jobs[*index]);
@@ -86,7 +86,9 @@ impl GatewayTrials<'_> {
         Ok(())
     }
 
-    /// Plays some cassettes once more, with all faults of `claude`'s output, of which each cassette has some.
+    /// Plays some short cassettes with all faults of `claude`'s output, of which each cassette has some: first of all, so
+    /// that a reader that takes no such line is convicted within seconds. What the cassette shows without faults, too, is
+    /// not counted.
     pub(super) fn play_with_faults(
         &mut self,
         how: Play<'_>,
@@ -96,7 +98,7 @@ impl GatewayTrials<'_> {
         if indexes.is_empty() {
             return Ok(());
         }
-        let _ = tell(TrialEvent::Step("once more, with faults of what claude prints").into());
+        let _ = tell(TrialEvent::Step("with faults of what claude prints").into());
         let faults = dealt(indexes.len());
         let (mut agent_faults, mut faulty) = (AgentFaults::default(), Vec::new());
         for (index, faults) in indexes.iter().zip(&faults) {
@@ -105,20 +107,52 @@ impl GatewayTrials<'_> {
             faulty.push(if faults.contains(&CliFault::Cut) { job.cut_off() } else { job });
         }
         let playing = &Playing { agent_faults, ..how.playing.clone() };
-        let how = Play { playing, ..how };
-        let again = play(&faulty, how, rig, &mut |event| self.note_in_vain(&event));
-        let again = self.unless_failed(again)?;
-        for (place, seen) in again.iter().enumerate() {
-            let Some(seen) = seen else { continue };
-            if matches!(seen.ending, ObservedEnding::NotServed(_)) {
-                continue;
-            }
+        let with_faults = Play { playing, ..how };
+        let seen = play(&faulty, with_faults, rig, &mut |event| self.note_in_vain(&event));
+        let seen = self.unless_failed(seen)?;
+        let served = |seen: &DriveResult| !matches!(seen.ending, ObservedEnding::NotServed(_));
+        let (traits, front) = (self.traits, self.gateway.spec.front);
+        let kinds = |job: &Job, seen: &DriveResult| {
+            let found = violations(job, seen, traits, front, None);
+            found.into_iter().map(|found| FindingId::Known(found.kind)).collect::<Vec<_>>()
+        };
+        // The cassettes of which something was found.
+        let places: Vec<usize> = (0..faulty.len())
+            .filter(|place| {
+                let seen = seen[*place].as_ref().filter(|seen| served(seen));
+                seen.is_some_and(|seen| !kinds(&faulty[*place], seen).is_empty())
+            })
+            .collect();
+        if places.is_empty() {
+            return Ok(());
+        }
+        let without: Vec<Job> = places.iter().map(|place| jobs[indexes[*place]].clone()).collect();
+        let plain = play(&without, how, rig, &mut |event| self.note_in_vain(&event));
+        let plain = self.unless_failed(plain)?;
+        for ((place, job), plain) in places.into_iter().zip(&without).zip(&plain) {
+            let (Some(seen), Some(plain)) = (&seen[place], plain) else { continue };
+            self.found[indexes[place]] = kinds(job, plain);
             let agent_faults = faults[place].clone();
             let conditions = &Conditions { agent_faults, ..self.conditions.clone() };
             let found = self.new_findings(indexes[place], &faulty[place], conditions, seen);
             self.of_faults.extend(found);
         }
+        self.tell_of_faults(tell);
         Ok(())
+    }
+
+    /// Says at once what the faults have shown, and ends the run if the first finding is enough.
+    fn tell_of_faults(&mut self, tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>) {
+        if self.of_faults.is_empty() {
+            return;
+        }
+        let mut ids: Vec<String> =
+            self.of_faults.iter().map(|finding| finding.id.to_string()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        let step = format!("found with faults of what claude prints: {}", ids.join(", "));
+        let flow = tell(TrialEvent::Step(&step).into());
+        self.go_on(if self.options.fail_fast { ControlFlow::Break(()) } else { flow });
     }
 
     /// Adds the findings of a run under other conditions to those of the run before it.
