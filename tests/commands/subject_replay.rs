@@ -87,7 +87,7 @@ fn what_a_replay_prints_wrongly_is_a_finding() {
     let fails = r#"case "$*" in *--plan*) exit 4 ;; esac; exec "$0" "$@""#;
     for (script, settings, expect) in [
         (spoiled(again), "", "SB004 answer-twice subject mine: plain-text/2.1.332"),
-        (spoiled("head -1"), "", "SB002 answer-not-whole subject mine: plain-text/2.1.332"),
+        (spoiled("head -2"), "", "SB002 answer-not-whole subject mine: plain-text/2.1.332"),
         ("echo x; exit 0".to_owned(), "", "line 1 that it printed is no entry of a trace"),
         ("echo no >&2; exit 3".to_owned(), "", "ended with code 3); its last words are “no”"),
         ("sleep 60".to_owned(), "within_s = 1", "the gateway hung: for 1 s, it had not ended"),
