@@ -55,7 +55,7 @@ pub(crate) struct PersonAnswer {
 impl PersonAnswer {
     /// Reads a whole answer.
     pub(crate) fn of(text: &str) -> Self {
-        let mut answer = PersonText::default();
+        let mut answer = GrowingAnswer::default();
         answer.push(text);
         answer.end()
     }
@@ -63,7 +63,7 @@ impl PersonAnswer {
 
 /// An answer while it grows.
 #[derive(Debug, Default)]
-pub(crate) struct PersonText {
+pub(crate) struct GrowingAnswer {
     /// The text for the person so far.
     shown: String,
     /// The end of the text that may still become words for the host.
@@ -106,7 +106,7 @@ enum Match<T> {
     No,
 }
 
-impl PersonText {
+impl GrowingAnswer {
     /// Takes more of the answer.
     pub(crate) fn push(&mut self, delta: &str) {
         self.held.push_str(delta);
