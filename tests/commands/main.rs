@@ -13,6 +13,7 @@ mod completions;
 mod confinement;
 mod consent;
 mod drift;
+mod early_faults;
 mod examples_of_gateways;
 mod few_processes;
 mod findings;

@@ -18,14 +18,14 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Makes a workspace with a scenario and these subjects.
-fn with_subjects(toml: &str) -> TempDir {
+pub(crate) fn with_subjects(toml: &str) -> TempDir {
     let dir = workspace(&["plain-text"]);
     fs::write(dir.path().join("clitape.toml"), toml).unwrap();
     dir
 }
 
 /// Returns the settings of the example gateway, with further arguments and settings.
-fn example(arguments: &str, settings: &str) -> String {
+pub(crate) fn example(arguments: &str, settings: &str) -> String {
     let program = root().join("subjects/examples/telegram.py");
     format!(
         "[subject.mine]\nkind = 'gateway'\ncommand = ['python3', '{}'{arguments}]\nidle_s = 2\n{settings}\n\
@@ -86,33 +86,6 @@ fn a_gateway_whose_arguments_claude_refuses_is_convicted_soon() {
     let begin = Instant::now();
     check(path, &["rig", "--yes", "mine", "plain-text"], 3, &says, &[]);
     assert!(begin.elapsed() < Duration::from_secs(90), "{:?}", begin.elapsed());
-}
-
-#[test]
-fn a_reader_of_short_lines_is_convicted_before_all_else() {
-    if !has_program("python3") {
-        return;
-    }
-    let dir = with_subjects("");
-    let path = dir.path();
-    let program = root().join("subjects/examples/telegram.py");
-    let source = fs::read_to_string(&program).unwrap();
-    let line = "    for line in process.stdout:\n";
-    let strict =
-        format!("{line}        if len(line) > 65536: raise ValueError('the line is too long')\n");
-    assert!(source.contains(line));
-    fs::write(path.join("strict.py"), source.replace(line, &strict)).unwrap();
-    let strict = path.join("strict.py").display().to_string();
-    let toml = example("", "").replace(&program.display().to_string(), &strict);
-    fs::write(path.join("clitape.toml"), toml).unwrap();
-    let says = [
-        "found with faults of what claude prints: SB011 typing-left",
-        "--agent-faults",
-        "0 scenarios",
-    ];
-    let begin = Instant::now();
-    check(path, &["test", "--yes", "--subject", "mine", "--fail-fast"], 3, &says, &[]);
-    assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
 }
 
 #[test]

@@ -19,7 +19,7 @@ use crate::bus::{Bus, BusData, Subscription, Tool};
 use crate::channel::{Callback, Channel, ChannelReport, Delivery, RunPath, panic_words};
 use crate::ending::{FinalMessage, RunEnding};
 use crate::messaging::Gate;
-use crate::person_text::PersonText;
+use crate::person_text::GrowingAnswer;
 
 /// The time that a drain waits for the callbacks that are left (G2).
 const DRAIN_LIMIT: Duration = Duration::from_secs(15);
@@ -150,7 +150,7 @@ struct WorkerState {
     /// earliest.
     began: Instant,
     /// Answer and reasoning so far.
-    text: PersonText,
+    text: GrowingAnswer,
     thinking: String,
     typing_start: TypingStart,
     /// Ids of the questions that wait for an answer; `resumes_typing` if typing goes on after the
@@ -215,7 +215,7 @@ async fn work(setup: WorkerSetup) -> ChannelReport {
         run,
         gate,
         began: Instant::now(),
-        text: PersonText::default(),
+        text: GrowingAnswer::default(),
         thinking: String::new(),
         typing_start: TypingStart::WithWork,
         asked: Vec::new(),

@@ -55,7 +55,7 @@ pub(crate) struct PersonAnswer {
 impl PersonAnswer {
     /// Reads a whole answer.
     pub(crate) fn of(text: &str) -> Self {
-        let mut answer = PersonText::default();
+        let mut answer = GrowingAnswer::default();
         answer.push(text);
         answer.end()
     }
@@ -63,12 +63,12 @@ impl PersonAnswer {
 
 /// An answer while it grows.
 #[derive(Debug, Default)]
-pub(crate) struct PersonText {
+pub(crate) struct GrowingAnswer {
     /// The text for the person so far.
     shown: String,
     /// The end of the text that may still become words for the host.
     held: String,
-    line: Line,
+    line: LineSoFar,
     /// The marks of the block of code that is open.
     fence: Option<(char, usize)>,
     /// The tool call that is written as text and open, from its first parameter on.
@@ -81,7 +81,7 @@ pub(crate) struct PersonText {
 
 /// The line so far.
 #[derive(Debug, Default)]
-struct Line {
+struct LineSoFar {
     has_words: bool,
     /// The mark with which it begins, and how often.
     marks: Option<(char, usize)>,
@@ -106,7 +106,7 @@ enum Match<T> {
     No,
 }
 
-impl PersonText {
+impl GrowingAnswer {
     /// Takes more of the answer.
     pub(crate) fn push(&mut self, delta: &str) {
         self.held.push_str(delta);
@@ -143,7 +143,7 @@ impl PersonText {
                 rest = follow_call(call, rest);
                 if !rest.is_empty() || CALL_END.iter().any(|tag| call.ends_with(tag)) {
                     self.call = None;
-                    self.line = Line::default();
+                    self.line = LineSoFar::default();
                 }
                 continue;
             }
@@ -203,7 +203,7 @@ impl PersonText {
     }
 
     fn end_line(&mut self) {
-        let Line { marks, has_more, ticks, .. } = std::mem::take(&mut self.line);
+        let LineSoFar { marks, has_more, ticks, .. } = std::mem::take(&mut self.line);
         let Some((mark, count)) = marks else { return };
         self.fence = match self.fence {
             // Marks within the rest of the line make a span of code.
@@ -214,7 +214,7 @@ impl PersonText {
     }
 }
 
-impl Line {
+impl LineSoFar {
     fn follow(&mut self, c: char) {
         self.ticks += usize::from(c == '`');
         match &mut self.marks {

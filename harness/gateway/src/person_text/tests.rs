@@ -11,7 +11,7 @@ fn check(text: &str, expect: &str) {
     let cuts = places.clone().map(|at| vec![&text[..at], &text[at..]]);
     let characters = places.map(|at| &text[at..text.ceil_char_boundary(at + 1)]).collect();
     for deltas in cuts.chain([characters]) {
-        let mut answer = PersonText::default();
+        let mut answer = GrowingAnswer::default();
         let mut before = String::new();
         for delta in &deltas {
             answer.push(delta);

@@ -38,8 +38,14 @@ fn cassettes() -> Vec<(String, Cassette)> {
 }
 
 /// Replays a cassette through clitape's own gateway, as observations. Silent runs, and runs whose message a tool sends,
-/// are left out, because a cassette does not contain these settings for another gateway.
-fn own_gateway(name: &str, cassette: &Cassette, mode: ChatMode, seeds: u64) -> Vec<Vec<Entry>> {
+/// are left out, because a cassette does not contain these settings for another gateway. The entries come with the times
+/// of the turns, if each result of the cassette is the end of one.
+fn own_gateway(
+    name: &str,
+    cassette: &Cassette,
+    mode: ChatMode,
+    seeds: u64,
+) -> Vec<(Vec<Entry>, Vec<PlayedTurn>)> {
     let scenario = Workspace::at(&root()).load(name).unwrap();
     let is_own = scenario.run.silent || scenario.run.delivery != DeliverySpec::Automatic;
     if is_own || scenario.run.stuck_callback.is_some() {
@@ -52,9 +58,21 @@ fn own_gateway(name: &str, cassette: &Cassette, mode: ChatMode, seeds: u64) -> V
     let setup = Setup { run, channel: Some(Chat::of(mode)), acp: None };
     let plans = [Plan::canonical(capture, 200), Plan::recorded(&cassette.timeline)];
     let random = (0..seeds).map(|seed| Plan::seeded(capture, seed));
+    let results = facts_of(cassette).turns.len();
     let run = |plan: Plan| {
         let entries = replay(capture, &plan, setup).into_entries();
-        entries.into_iter().filter(|entry| entry.lane == Lane::Telegram).collect()
+        let (chat, others): (Vec<Entry>, Vec<Entry>) =
+            entries.into_iter().partition(|entry| entry.lane == Lane::Telegram);
+        let mut turns: Vec<PlayedTurn> = Vec::new();
+        for entry in others.iter().filter(|it| it.lane == Lane::Bus && it.kind == "lifecycle") {
+            match (entry.text("phase"), turns.last_mut()) {
+                ("start", _) => turns.push(PlayedTurn { began_ms: entry.at, ended_ms: None }),
+                (_, Some(turn)) => turn.ended_ms = Some(entry.at),
+                (_, None) => {}
+            }
+        }
+        let are_known = turns.len() == results;
+        (chat, if are_known { turns } else { Vec::new() })
     };
     plans.into_iter().chain(random).map(run).collect()
 }
@@ -65,14 +83,15 @@ fn no_rule_convicts_our_own_gateway() {
     for (name, cassette) in cassettes() {
         let facts = facts_of(&cassette);
         for mode in [ChatMode::Partial, ChatMode::Progress] {
-            for (number, entries) in own_gateway(&name, &cassette, mode, 2).into_iter().enumerate()
+            for (number, (entries, turns)) in
+                own_gateway(&name, &cassette, mode, 2).into_iter().enumerate()
             {
                 // A random plan may answer a question before it is shown.
                 let asks_questions = number < 2;
                 let traits =
                     SubjectTraits { asks_questions, one_message: true, ..SubjectTraits::default() };
                 let observation =
-                    Observation { traits, ..Observation::of_chat(facts.clone(), entries) };
+                    Observation { traits, turns, ..Observation::of_chat(facts.clone(), entries) };
                 for Violation { kind, sentence, .. } in judge(&observation) {
                     let version = cassette.version();
                     convicted.push(format!("{name}/{version} {mode} {number}: {kind}: {sentence}"));

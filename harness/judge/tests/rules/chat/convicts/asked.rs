@@ -113,7 +113,7 @@ fn sb034_our_own_gateway_shows_all_that_is_pressed() {
         ["permission-long", "permission-allow", "plan-approved", "ask-user", "secrets-asked"]
     {
         let cassette = Cassette::load(&root().join(format!("cassettes/{name}/2.1.332"))).unwrap();
-        for mut entries in own_gateway(name, &cassette, ChatMode::Partial, 0) {
+        for (mut entries, _) in own_gateway(name, &cassette, ChatMode::Partial, 0) {
             let asks = |entry: &Entry| entry.data.contains_key("buttons");
             let Some(asked) = entries.iter().rposition(asks) else { panic!("{name}: no question") };
             let id = entries[asked].data["message_id"].clone();
