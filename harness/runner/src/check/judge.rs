@@ -27,7 +27,7 @@ use super::checks::{Check, Marks};
 use super::complete::complete;
 use super::recording::{self, Recording, Recordings, setup, setups};
 use super::sweep::{FailedPlan, PlanSweep, SweptPlans};
-use super::variant;
+use super::variant::{self, without_typing};
 use crate::replay::{Plan, PlanArg, Replay, ReplayRequest};
 
 /// The checks of a scenario, and the recordings that they share.
@@ -197,8 +197,9 @@ impl ScenarioChecks {
         }
         let finding = match Golden::find(scenario, view, version) {
             Ok(Golden { path, text: Some(expected), entries, header }) => {
+                let trace = without_typing(&replay.entries);
                 let diff = TraceDiff::new(&entries, &seen, Times::Compared)
-                    .within(&replay.entries)
+                    .within(&trace)
                     .read_from(&expected, Some(&got));
                 let Some(Divergence { at, sentence }) = diff.first() else {
                     return Ok(verdict);

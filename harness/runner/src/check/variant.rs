@@ -81,6 +81,11 @@ pub(super) fn never_seen(recordings: &Recordings) -> Result<Vec<PathBuf>, Casset
     Ok(paths)
 }
 
+/// Returns the trace without typing signals, which no golden has.
+pub(super) fn without_typing(trace: &[Entry]) -> Vec<Entry> {
+    trace.iter().filter(|entry| !entry.is_typing()).cloned().collect()
+}
+
 /// Returns the entries of a view's lane that belong to an outcome.
 fn shown(replay: &Replay, view: View) -> impl Iterator<Item = &Entry> {
     replay.lane(view.lane()).filter(|entry| !entry.is_typing())
@@ -223,8 +228,8 @@ impl<'a> Outcomes<'a> {
                 workspace.shown(&scenario.dir.join("scenario.toml"))
             ),
         };
-        let diff = TraceDiff::new(*expected, replay.lane(view.lane()), Times::Ignored)
-            .within(&replay.entries);
+        let trace = without_typing(&replay.entries);
+        let diff = TraceDiff::new(*expected, shown(&replay, *view), Times::Ignored).within(&trace);
         let found = diff.first();
         let sentence = format!(
             "seed {seed} gives what neither the golden nor a variant says; nearest is {whose}: {}; \

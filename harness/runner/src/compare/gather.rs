@@ -364,7 +364,8 @@ fn compare_traces(
         }
         compared.views += 1;
         let of = |trace: &'_ Trace| -> Vec<Entry> {
-            trace.entries.iter().filter(|entry| entry.lane == lane).cloned().collect()
+            let is_shown = |entry: &&Entry| entry.lane == lane && !entry.is_typing();
+            trace.entries.iter().filter(is_shown).cloned().collect()
         };
         let mut lanes = traces.map(of);
         if compared.is_of_two_versions() {
