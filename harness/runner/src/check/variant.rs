@@ -229,7 +229,7 @@ impl<'a> Outcomes<'a> {
             ),
         };
         let trace = without_typing(&replay.entries);
-        let diff = TraceDiff::new(*expected, shown(&replay, view), Times::Ignored).within(&trace);
+        let diff = TraceDiff::new(*expected, shown(&replay, *view), Times::Ignored).within(&trace);
         let found = diff.first();
         let sentence = format!(
             "seed {seed} gives what neither the golden nor a variant says; nearest is {whose}: {}; \
