@@ -147,7 +147,7 @@ fn each_call_is_told_once_with_its_input_and_ends() {
 fn an_input_may_come_masked() {
     const FORMS: &str = "tool-forms/2.1.332";
     let check_raw = |number: &str, raw: Value, expect: &[K]| {
-        let id = format!("toolu_clitape_main_3_{number}");
+        let id = format!("toolu_clitape_main_19_{number}");
         let change = |entries: &mut Vec<Entry>| {
             for entry in entries.iter_mut().filter(|entry| entry.text("toolCallId") == id) {
                 entry.data_mut().retain(|key, _| ["toolCallId", "status"].contains(&key.as_str()));

@@ -412,7 +412,8 @@ mod tests {
             ("2.1.148", "--effort", true, false),
             ("2.1.200", "--safe-mode", false, false),
             ("2.1.329", "--safe-mode", true, false),
-            ("2.1.332", "--safe-mode", true, true),
+            ("2.1.332", "--safe-mode", true, false),
+            ("2.1.333", "--safe-mode", true, true),
             ("2.1.332", "--mcp-debug", false, false),
         ] {
             let options = CliOptions::of(Some(version));

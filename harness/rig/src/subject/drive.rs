@@ -547,6 +547,9 @@ impl Drive<'_> {
             return;
         }
         let is_late = since.elapsed() > SEARCH && !self.is_put_off();
+        if !is_late && self.waits_for_question(&step.act, played) {
+            return;
+        }
         let by_text = self.answered_by_text(&step.act, played, is_late);
         let is_done = match &step.act {
             _ if by_text.is_some() => by_text == Some(TextAnswer::Taken),

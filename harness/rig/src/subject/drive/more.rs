@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use clitape_judge::observation::FurtherAct;
+use clitape_judge::observation::{FurtherAct, InterludeKind, RestartMoment};
 
 use super::{Drive, RunContext};
 use crate::chat_server::PersonText;
@@ -81,6 +81,23 @@ impl Drive<'_> {
             self.shared.is_cut.store(true, Ordering::Relaxed);
         }
         is_pressed
+    }
+
+    /// Returns whether the person leaves a question alone until `claude` waits for its answer, because something else comes
+    /// at that moment: what `claude` prints after it asks must not be taken for the effect of a text.
+    pub(super) fn waits_for_question(&self, act: &Act, played: &Played) -> bool {
+        let is_at_question = self.shared.deed == Some(FurtherAct::AnswerByText)
+            || matches!(
+                self.shared.until,
+                Some(
+                    InterludeKind::Restart(RestartMoment::MidQuestion)
+                        | InterludeKind::Person(FurtherAct::MessageAtQuestion)
+                )
+            );
+        is_at_question
+            && matches!(act, Act::Answer { .. } | Act::Choose(_))
+            && self.shared.written().is_none()
+            && played.waits_for.is_none()
     }
 
     /// Answers the first question by a text in place of a press, and waits whether that has an effect. `None` if the
