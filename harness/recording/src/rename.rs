@@ -161,6 +161,7 @@ fn name_in_table(table: &mut dyn TableLike, old: &str, new: &str) -> bool {
         && let Some(reason) = except.remove(old)
     {
         except.insert(new, reason);
+        except.fmt();
         is_named = true;
     }
     for (key, item) in table.iter_mut() {
@@ -207,7 +208,7 @@ mod tests {
             "# a-b\n[subject.a-b]\nscenarios = ['x', 'a-b'] # a-b\nenv = { A = 'a-b' }\n",
             "# a-b\n[subject.a-b]\nscenarios = ['x', \"c\"] # a-b\nenv = { A = 'a-b' }\n",
         );
-        check("except = { a-b = 'no', x = 'y' }", "except = { x = 'y', c = 'no' }");
+        check("except = { a-b = 'no', x = 'y' }", "except = { x = 'y', c = 'no' }\n");
         check("[[known]]\nscenario  = 'a-b'\n", "[[known]]\nscenario  = \"c\"\n");
         check("scenario   =  'other'", "scenario   =  'other'");
     }

@@ -503,10 +503,12 @@ fn next_place(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     while let Some(open) = text[from..].find('{').map(|at| from + at) {
         let name = &text[open + 1..];
-        // A hyphen is in no name, so that `{bot-api}` is one that does not exist.
         let end = name.find(|c: char| !(c.is_ascii_lowercase() || "_-".contains(c)));
         let end = end.unwrap_or(name.len());
-        if end > 0 && name[end..].starts_with('}') {
+        // With a hyphen it is no name, but what is meant by `{bot-api}` is clear.
+        let is_name =
+            !name[..end].contains('-') || PLACES.contains(&&*name[..end].replace('-', "_"));
+        if end > 0 && is_name && name[end..].starts_with('}') {
             return Some((&text[..open], &name[..end], &name[end + 1..]));
         }
         from = open + 1;
