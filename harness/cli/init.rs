@@ -41,7 +41,7 @@ pub(crate) fn run_init(
             above.root().display()
         );
     }
-    let first = FIRST.parse().expect("a name of a scenario");
+    let first = FIRST.parse()?;
     let scenario = args.scenario.as_ref().unwrap_or(&first);
     let plan =
         InitPlan { first: scenario, is_named: args.scenario.is_some(), is_gateway: args.gateway };

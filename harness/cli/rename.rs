@@ -1,7 +1,7 @@
 //! `clitape rename`: gives a scenario another name, wherever it is named.
 
 use clitape_recording::names::ScenarioName;
-use clitape_recording::rename::rename;
+use clitape_recording::rename::{RenameError, rename};
 use clitape_recording::scenario::Workspace;
 
 use crate::exit::ExitStatus;
@@ -20,7 +20,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<ExitStatus> {
-    let changed = rename(workspace, &args.old, &args.new)?;
+    let changed = rename(workspace, &args.old, &args.new).map_err(|error| match error {
+        // Its exit code is that of a damaged cassette.
+        RenameError::Cassette(error) => anyhow::Error::from(error),
+        error => error.into(),
+    })?;
     let mut out = terminal::stdout();
     if !quiet {
         for place in changed {

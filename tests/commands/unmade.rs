@@ -88,7 +88,7 @@ fn a_manifest_that_is_not_its_folders_is_told() {
     let (version, other) = ("version = \"2.1.329\"", "version = \"2.1.148\"");
     for (from, to, code, told) in [
         (version, other, 5, "it holds a recording of CLI 2.1.148"),
-        ("scenario = \"plain-text\"", "scenario = \"plain\"", 5, "it holds a recording of `plain`"),
+        ("scenario = \"plain-text\"", "scenario = \"plain\"", 5, "has a recording of `plain`"),
         (
             "[exit]\ncode = 0",
             "[exit]\ncode = 1",

@@ -311,6 +311,9 @@ fn a_scenario_is_renamed_wherever_it_is_named_and_a_move_by_hand_is_completed() 
     fs::create_dir(path.join("scenarios/e")).unwrap();
     check(path, &["rename", "d", "e"], 2, &[], &["scenarios/e is there already"]);
     is_whole("d");
+    edit(&path.join("cassettes/d/2.1.329/cassette.toml"), "recorded", "imported");
+    check(path, &["rename", "d", "f"], 5, &[], &["cassette.toml is damaged: its seal"]);
+    assert!(path.join("scenarios/d").is_dir() && !path.join("scenarios/f").exists());
 }
 
 #[test]

@@ -680,7 +680,7 @@ const CONDITIONS: &[&str] = &[
 ];
 
 /// The subcommands that findings write. Their options name no file that is written.
-const WRITTEN: [Written; 7] = [
+const WRITTEN: [Written; 8] = [
     ("new", &[], &[]),
     ("record", &["--force", "--redact"], &[&["--claude"]]),
     (
@@ -702,6 +702,7 @@ const WRITTEN: [Written; 7] = [
             "--stuck-callback",
         ]],
     ),
+    ("rename", &[], &[]),
     ("review", &[], &[]),
     ("rig", &["--c-locale", "--whole-lines"], &[CONDITIONS]),
     ("scan", &[], &[]),

@@ -75,6 +75,8 @@ pub fn rename(
         let known = workspace.names()?.join(", ");
         return Err(RenameError::Unknown { name: old.clone(), known });
     }
+    // What is damaged is found before anything is moved.
+    holds(workspace, old, old)?;
     let mut done = Vec::new();
     for (from, to) in &moves {
         for path in [from, to] {
@@ -121,12 +123,11 @@ fn holds(
     folder: &ScenarioName,
     scenario: &ScenarioName,
 ) -> Result<bool, RenameError> {
+    let mut is_one = false;
     for version in workspace.recorded(folder)? {
-        if Cassette::manifest(&workspace.cassette(folder, &version))?.scenario == *scenario {
-            return Ok(true);
-        }
+        is_one |= Cassette::manifest(&workspace.cassette(folder, &version))?.scenario == *scenario;
     }
-    Ok(false)
+    Ok(is_one)
 }
 
 /// Returns the existing files that may name a scenario: `clitape.toml`, and the known differences of its subjects.
