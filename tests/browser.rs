@@ -344,7 +344,7 @@ fn reports() -> Result<(), Failed> {
     quiet(&mut browser)?;
     let mut browser = Page::open(Path::new(path), WINDOW, false)?;
     let told = browser.text("h1")?;
-    expect(told == "Proof 1 finding", &told)?;
+    expect(told == "What failed 1 finding", &told)?;
     let marked = browser.text(".case > .chats ins")?;
     expect(marked.contains("tape"), &marked)?;
     quiet(&mut browser)

@@ -83,11 +83,14 @@ pub fn page(cases: &[ProofCase]) -> String {
         header {
             h1 { (heading) " " (badge(findings == 0, &verdict(&Tally::of_findings(findings)))) }
             p { b { (own_bridge()) } }
-            p {
-                "What the real CLI printed, what became of it, and what a person would have seen. "
-                span.js-only { "Arrows step, space plays, Home and End go to the ends." }
+            details {
+                summary { "How to read this page" }
+                p {
+                    "What the real CLI printed, what became of it, and what a person would have seen. "
+                    span.js-only { "Arrows step, space plays, Home and End go to the ends." }
+                }
+                p.note { (LEGEND) }
             }
-            p.note { (LEGEND) }
         }
         "\n"
         main {
