@@ -71,21 +71,35 @@ pub fn rename(
     if let Some((_, to)) = moves.iter().find(|(_, to)| files::is_there(to)) {
         return Err(RenameError::Taken(workspace.shown(to)));
     }
-    if moves.is_empty() && !holds(workspace, new, old)? {
+    let lists = named_lists(workspace, old, new)?;
+    let is_begun = || -> Result<bool, RenameError> {
+        Ok(holds(workspace, new, old)?
+            || !named_goldens(workspace, old, new)?.is_empty()
+            || !lists.is_empty() && files::is_there(&workspace.scenario(new)))
+    };
+    if moves.is_empty() && !is_begun()? {
         let known = workspace.names()?.join(", ");
         return Err(RenameError::Unknown { name: old.clone(), known });
     }
     // What is damaged is found before anything is moved.
     holds(workspace, old, old)?;
-    let mut done = Vec::new();
-    for (from, to) in &moves {
-        for path in [from, to] {
-            let inside = path.strip_prefix(workspace.root()).unwrap_or(path);
-            files::check_folders(workspace.root(), inside)?;
-        }
-        files::rename(from, to)?;
-        done.push(format!("{} → {}", workspace.shown(from), workspace.shown(to)));
+    for path in moves.iter().flat_map(|(from, to)| [from, to]) {
+        let inside = path.strip_prefix(workspace.root()).unwrap_or(path);
+        files::check_folders(workspace.root(), inside)?;
     }
+    for (number, (from, to)) in moves.iter().enumerate() {
+        if let Err(error) = files::rename(from, to) {
+            for (from, to) in moves[..number].iter().rev() {
+                // What can't be moved back is what the same command completes.
+                let _ = files::rename(to, from);
+            }
+            return Err(error.into());
+        }
+    }
+    let moved = |(from, to): &(PathBuf, PathBuf)| {
+        format!("{} → {}", workspace.shown(from), workspace.shown(to))
+    };
+    let mut done: Vec<String> = moves.iter().map(moved).collect();
     for version in workspace.recorded(new)? {
         let dir = workspace.cassette(new, &version);
         if Cassette::manifest(&dir)?.scenario == *old {
@@ -93,26 +107,9 @@ pub fn rename(
             done.push(workspace.shown(&dir.join("cassette.toml")));
         }
     }
-    let marks = [
-        (format!("source: scenarios/{old}/"), format!("source: scenarios/{new}/")),
-        (format!("[[clitape:{old}/"), format!("[[clitape:{new}/")),
-    ];
-    for path in files::below(&workspace.scenario(new).join("golden"))? {
-        let text = files::read_text(&path)?;
-        let named = marks.iter().fold(text.clone(), |text, (from, to)| text.replace(from, to));
-        if named != text {
-            files::replace(&path, named)?;
-            done.push(workspace.shown(&path));
-        }
-    }
-    for path in lists(workspace)? {
-        let text = files::read_text(&path)?;
-        let named = with_name(&text, old, new)
-            .map_err(|error| RenameError::Toml { path: path.clone(), error })?;
-        if named != text {
-            files::replace(&path, named)?;
-            done.push(workspace.shown(&path));
-        }
+    for (path, text) in named_goldens(workspace, old, new)?.into_iter().chain(lists) {
+        files::replace(&path, text)?;
+        done.push(workspace.shown(&path));
     }
     Ok(done)
 }
@@ -130,21 +127,56 @@ fn holds(
     Ok(is_one)
 }
 
-/// Returns the existing files that may name a scenario: `clitape.toml`, and the known differences of its subjects.
-fn lists(workspace: &Workspace) -> Result<Vec<PathBuf>, RenameError> {
+/// Returns the goldens in the folder of the new name that still have the old one, with their new text.
+fn named_goldens(
+    workspace: &Workspace,
+    old: &ScenarioName,
+    new: &ScenarioName,
+) -> Result<Vec<(PathBuf, String)>, RenameError> {
+    let marks = [
+        (format!("source: scenarios/{old}/"), format!("source: scenarios/{new}/")),
+        (format!("[[clitape:{old}/"), format!("[[clitape:{new}/")),
+    ];
+    let mut named = Vec::new();
+    for path in files::below(&workspace.scenario(new).join("golden"))? {
+        let text = files::read_text(&path)?;
+        let new = marks.iter().fold(text.clone(), |text, (from, to)| text.replace(from, to));
+        if new != text {
+            named.push((path, new));
+        }
+    }
+    Ok(named)
+}
+
+/// Returns the files that list the scenario by its old name, with their new text: `clitape.toml`, and the known
+/// differences of its subjects.
+fn named_lists(
+    workspace: &Workspace,
+    old: &ScenarioName,
+    new: &ScenarioName,
+) -> Result<Vec<(PathBuf, String)>, RenameError> {
     let config = workspace.root().join(CONFIG);
     if !files::is_there(&config) {
         return Ok(Vec::new());
     }
+    let wrong = |path: &Path, error| RenameError::Toml { path: path.to_owned(), error };
     let read = DocumentMut::from_str(&files::read_text(&config)?);
-    let toml = read.map_err(|error| RenameError::Toml { path: config.clone(), error })?;
+    let toml = read.map_err(|error| wrong(&config, error))?;
     let subjects = toml.get("subject").and_then(Item::as_table_like);
     let known = subjects.into_iter().flat_map(TableLike::iter).filter_map(|(_, subject)| {
         let path = subject.as_table_like()?.get("known")?.as_str()?;
         Some(workspace.root().join(Path::new(path)))
     });
-    let known: Vec<PathBuf> = known.filter(|path| files::is_there(path)).collect();
-    Ok([config].into_iter().chain(known).collect())
+    let known = known.filter(|path| files::is_there(path));
+    let mut named = Vec::new();
+    for path in [config.clone()].into_iter().chain(known) {
+        let text = files::read_text(&path)?;
+        let new = with_name(&text, old, new).map_err(|error| wrong(&path, error))?;
+        if new != text {
+            named.push((path, new));
+        }
+    }
+    Ok(named)
 }
 
 /// Returns the text of a TOML file that names a scenario otherwise: as `scenario`, among `scenarios`, or as a key of
