@@ -169,7 +169,7 @@ fn named_lists(
     });
     let known = known.filter(|path| files::is_there(path));
     let mut named = Vec::new();
-    for path in [config.clone()].into_iter().chain(known) {
+    for path in [config].into_iter().chain(known) {
         let text = files::read_text(&path)?;
         let new = with_name(&text, old, new).map_err(|error| wrong(&path, error))?;
         if new != text {
