@@ -27,12 +27,13 @@ const PAGES: [(&str, &str); 15] = [
 ///
 /// When stdout can't be written to.
 pub(crate) fn print_page(arguments: &[String]) -> anyhow::Result<bool> {
-    let [help, topic] = arguments else { return Ok(false) };
-    let page = PAGES.iter().find(|(name, _)| help == "help" && name == topic);
-    if let Some((_, text)) = page {
-        terminal::stdout().lines(text.trim_end())?;
-    }
-    Ok(page.is_some())
+    let topic = match arguments {
+        [help, topic] if help == "help" => topic,
+        _ => return Ok(false),
+    };
+    let Some((_, text)) = PAGES.iter().find(|(name, _)| name == topic) else { return Ok(false) };
+    terminal::stdout().lines(text.trim_end())?;
+    Ok(true)
 }
 
 /// Returns the topics, for the help text.

@@ -23,8 +23,8 @@ use clitape_recording::text::plural;
 use clitape_runner::check::first_difference;
 use clitape_runner::drift::changed_places;
 use clitape_runner::record::{
-    Claude, ClaudeChoice, RecordError, RecordSettings, ResolveSettings, WorkspaceLimits, record,
-    resolve,
+    Claude, ClaudeChoice, RecordError, RecordSettings, ResolveSettings, WorkspaceLimits,
+    installed_at, record, resolve,
 };
 use clitape_runner::suite::select::{Selected, Selection};
 
@@ -257,20 +257,19 @@ const INSTALLED: usize = 400;
 
 /// Says what npm is about to install, before it takes minutes.
 fn announce_installs(takes: &[(&Scenario, ClaudeChoice)]) -> anyhow::Result<()> {
-    let cache = cache()?.join("claude");
+    let cache = cache()?;
     let missing: BTreeSet<&CliVersion> = takes
         .iter()
         .filter_map(|(_, choice)| match choice {
             ClaudeChoice::Npm(version) => Some(version),
             ClaudeChoice::Path(_) | ClaudeChoice::OnPath => None,
         })
-        .filter(|version| !cache.join(version.as_str()).exists())
+        .filter(|version| !installed_at(&cache, version).exists())
         .collect();
     let Some(last) = missing.iter().max_by(|a, b| a.by_number(b)) else { return Ok(()) };
-    let (count, names) = (
-        plural(missing.len(), "version"),
-        missing.iter().map(|version| version.as_str()).collect::<Vec<_>>().join(", "),
-    );
+    let count = plural(missing.len(), "version");
+    let names = missing.iter().map(|version| version.as_str()).collect::<Vec<_>>().join(", ");
+    let folder = installed_at(&cache, last);
     let megabytes = INSTALLED * missing.len();
     let less = match missing.len() {
         1 => String::new(),
@@ -278,7 +277,7 @@ fn announce_installs(takes: &[(&Scenario, ClaudeChoice)]) -> anyhow::Result<()> 
     };
     terminal::note(format_args!(
         "npm installs {count} of claude first, once: {names} (up to {megabytes} MB in {}){less}",
-        cache.display()
+        folder.parent().unwrap_or(&cache).display()
     ));
     Ok(())
 }

@@ -45,6 +45,6 @@ pub use ending::RunEnding;
 pub use limits::{ByteSize, SizeError};
 pub use messaging::{DeliveryMode, MessageTools};
 pub use notice::Notice;
-pub use person_text::SILENT_WORDS;
+pub use person_text::{SILENT_WORDS, ends_silent};
 pub use run::{Run, RunReport, RunSettings};
 pub use watchdog::Watchdog;

@@ -17,6 +17,11 @@
 /// The answers of an agent that has no message for the person ([G3](crate::rules::G3)).
 pub const SILENT_WORDS: [&str; 2] = ["NO_REPLY", "HEARTBEAT_OK"];
 
+/// Returns whether the last line of a text is a word for silence, so that a person should not read it.
+pub fn ends_silent(text: &str) -> bool {
+    text.trim().lines().last().is_some_and(|line| SILENT_WORDS.contains(&line.trim()))
+}
+
 /// The notice below an answer in which a tool call was written as text.
 pub(crate) const WRITTEN_CALL: &str =
     "⚠️ The agent wrote a tool call as text, so that the tool did not run. Send the message again.";

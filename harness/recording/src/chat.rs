@@ -609,6 +609,8 @@ pub const FILE_TEXT: &str = "file_text";
 /// The milliseconds for which a draft is visible after its last text, as the Bot API says of `sendMessageDraft`
 /// (<https://core.telegram.org/bots/api#sendmessagedraft>).
 pub const DRAFT_MS: u64 = 30_000;
+/// The time for which a chat shows that somebody types, in ms (Bot API, `sendChatAction`).
+pub const TYPING_MS: u64 = 5_000;
 
 /// The words that an app shows for a draft without text.
 pub const THINKING: &str = "Thinking…";

@@ -12,6 +12,7 @@ use crate::cassette::{self, Cassette, CassetteError};
 use crate::files::{self, CONFIG, FileError};
 use crate::names::ScenarioName;
 use crate::scenario::Workspace;
+use crate::toml_text::set_value;
 
 /// The errors of a rename.
 #[derive(Debug, thiserror::Error)]
@@ -214,9 +215,7 @@ fn name_in_table(table: &mut dyn TableLike, old: &str, new: &str) -> bool {
 fn name_in_value(value: &mut Value, is_name: bool, old: &str, new: &str) -> bool {
     match value {
         Value::String(name) if is_name && name.value() == old => {
-            let decor = name.decor().clone();
-            *value = Value::from(new);
-            *value.decor_mut() = decor;
+            set_value(value, Value::from(new));
             true
         }
         Value::Array(values) => values

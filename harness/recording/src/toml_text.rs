@@ -1,8 +1,9 @@
-//! Reads TOML that a person writes, and describes a mistake in the words of TOML, with its line.
+//! Reads TOML that a person writes, and describes a mistake in the words of TOML, with its line; changes a value in it.
 
 use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
+use toml_edit::Value;
 
 use crate::text::{did_you_mean, near};
 
@@ -128,6 +129,12 @@ fn without_types(expected: &str) -> Cow<'_, str> {
         }
         None => expected.into(),
     }
+}
+
+/// Replaces a value of a file, and keeps the blanks and the comment around it.
+pub(crate) fn set_value(place: &mut Value, mut value: Value) {
+    *value.decor_mut() = place.decor().clone();
+    *place = value;
 }
 
 #[cfg(test)]

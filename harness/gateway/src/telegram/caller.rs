@@ -183,8 +183,21 @@ async fn keep_typing(caller: Arc<Caller>, mut stopped: watch::Receiver<bool>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::telegram::api::BotMethod;
     use crate::telegram::tests::fake::{FakeBotApi, FakeReply};
+
+    /// Returns a call that edits the message of this number, or sends a new one.
+    fn call(message_id: Option<i64>) -> BotCall {
+        BotCall {
+            method: crate::telegram::draft::method(message_id),
+            message_id,
+            text: "x".to_owned(),
+            file: None,
+            reply_to: None,
+            buttons: Vec::new(),
+            question: None,
+            is_final: false,
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn v12_the_first_message_of_a_turn_is_a_reply() {
@@ -192,18 +205,8 @@ mod tests {
         let fake = Arc::new(FakeBotApi::new(vec![refused]));
         let caller = Caller::new(fake.clone(), ChatLimits::default(), Some(7));
         for message_id in [None, None, Some(100), None] {
-            let call = BotCall {
-                method: crate::telegram::draft::method(message_id),
-                message_id,
-                text: "x".to_owned(),
-                file: None,
-                reply_to: None,
-                buttons: Vec::new(),
-                question: None,
-                is_final: false,
-            };
             // The first one fails.
-            let _ = caller.submit(call).await;
+            let _ = caller.submit(call(message_id)).await;
         }
         let replies: Vec<_> = fake.calls().iter().map(|call| call.reply_to).collect();
         assert_eq!(replies, [Some(7), Some(7), None, None]);
@@ -214,16 +217,7 @@ mod tests {
         let script = vec![FakeReply::Fails(BotApiError::RetryAfter { seconds: 2 })];
         let fake = Arc::new(FakeBotApi::new(script));
         let caller = Caller::new(fake.clone(), ChatLimits::default(), None);
-        let call = || BotCall {
-            method: BotMethod::SendMessage,
-            message_id: None,
-            text: "x".to_owned(),
-            file: None,
-            reply_to: None,
-            buttons: Vec::new(),
-            question: None,
-            is_final: false,
-        };
+        let call = || call(None);
         let wait = |seconds| Err(BotApiError::RetryAfter { seconds });
         assert_eq!((caller.not_before(), caller.submit(call()).await), (None, wait(2)));
         let until = Instant::now() + Duration::from_secs(2);

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use clitape_gateway::{MessageTools, SILENT_WORDS};
+use clitape_gateway::{MessageTools, ends_silent};
 use clitape_recording::facts::{RecordedBlock, RecordedMessage};
 use clitape_recording::scenario::{Chat, ChatMode, ChatProfile, DeliverySpec};
 use clitape_recording::text::markup::plain;
@@ -66,11 +66,7 @@ pub(crate) fn final_not_once(case: Case<'_>) -> Option<Broken<'_>> {
         }
     }
     let broken = any_turn(case, |calls| {
-        let ends_silent = |entry: &&&Entry| {
-            let text = entry.plain_text();
-            text.trim_end().lines().last().is_some_and(|line| SILENT_WORDS.contains(&line.trim()))
-        };
-        let told = calls.iter().find(ends_silent)?;
+        let told = calls.iter().find(|entry| ends_silent(&entry.plain_text()))?;
         by(told, format!("the agent has nothing to say, and the chat got {}", told.headline()))
     });
     if broken.is_some() {

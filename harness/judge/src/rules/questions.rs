@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use clitape_gateway::SILENT_WORDS;
+use clitape_gateway::ends_silent;
 use clitape_gateway::question::Press;
 use clitape_gateway::sanitise::{Masked, sanitise_whole};
 use clitape_recording::chat::{ChatView, MessageHistory, PRESS, SeenMessage};
@@ -596,11 +596,8 @@ pub(crate) fn silence_broken(case: Case<'_>) -> Option<Broken<'_>> {
         return None;
     }
     let all_are = case.played().all(|(_, turn)| is_silent(turn));
-    let tells = |message: &SeenMessage| {
-        let end = message.plain_text().trim_end().lines().last();
-        all_are || end.is_some_and(|line| SILENT_WORDS.contains(&line.trim()))
-    };
-    let last = case.chat().left().map(MessageHistory::last).find(|message| tells(message))?;
+    let tells = |message: &&SeenMessage| all_are || ends_silent(message.plain_text());
+    let last = case.chat().left().map(MessageHistory::last).find(tells)?;
     by_index(
         case,
         last.entry,

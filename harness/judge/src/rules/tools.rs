@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use clitape_gateway::sanitise;
 use clitape_recording::chat::SeenMessage;
 use clitape_recording::facts::{ToolFacts, ToolOutcome, texts_in};
-use clitape_recording::text::quoted;
+use clitape_recording::text::{quoted, solid};
 use clitape_recording::trace::Lane;
 
 use super::answer;
@@ -174,13 +174,13 @@ fn broken_off(case: Case<'_>) -> Option<Broken<'_>> {
         .flat_map(|(_, turn)| &turn.tools)
         .filter_map(|tool| {
             let (argument, input) = (known_argument(tool)?, tool.input.as_ref()?);
-            Some((own_name(tool), without_blanks(&input.to_string()), is_shown(&argument)))
+            Some((own_name(tool), solid(&input.to_string()), is_shown(&argument)))
         })
         .collect();
     let broken = |line: &str| {
         let json = &line[line.find("{\"")?..];
         let is_short = json.chars().count() < CUT_JSON && !json.ends_with(['…', '.', '}']);
-        let json = without_blanks(json);
+        let json = solid(json);
         let is_of = |(name, input, _): &&(&str, String, bool)| {
             line.contains(*name) && input.starts_with(&json)
         };
@@ -196,10 +196,6 @@ fn broken_off(case: Case<'_>) -> Option<Broken<'_>> {
         let what = format!("the input of {name} breaks off, and no line has the rest");
         by_index(case, version.entry, format!("at {at} the person reads {line}: {what}"))
     })
-}
-
-fn without_blanks(text: &str) -> String {
-    text.split_whitespace().collect()
 }
 
 /// Finds a line of a tool that shows an existing argument as empty.

@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use clitape_gateway::{RunReport, SILENT_WORDS};
+use clitape_recording::chat::TYPING_MS;
 use clitape_recording::scenario::{ChatMode, DeliverySpec};
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
@@ -15,8 +16,6 @@ use crate::case::{Broken, Case, by, by_turn, has_server_faults};
 
 /// The time within which a person sees a sign of life once a tool runs, in ms.
 const SIGN_OF_LIFE_MS: u64 = 10_000;
-/// The time for which a typing signal is shown, in ms.
-const TYPING_MS: u64 = 5_000;
 /// The time within which a person sees a first sign of life after the question, in ms.
 const FIRST_SIGN_MS: u64 = 1_000;
 

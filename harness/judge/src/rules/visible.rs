@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use clitape_recording::chat::{DRAFT_MS, Deletion, MessageHistory, SeenMessage};
+use clitape_recording::chat::{DRAFT_MS, Deletion, MessageHistory, SeenMessage, TYPING_MS};
 use clitape_recording::facts::{QuestionFacts, RecordedMessage, TextSegment, TurnFacts};
 use clitape_recording::text::asked::AskedText;
 use clitape_recording::text::quoted;
@@ -17,9 +17,8 @@ use crate::words::{
 
 /// The time for which the screen may be blank while a message is replaced, in ms.
 const REPLACING_MS: u64 = 2_000;
-/// The time within which a person sees a first sign of life, and for which a typing signal is shown, in ms.
+/// The time within which a person sees a first sign of life, in ms.
 const SIGN_OF_LIFE_MS: u64 = 20_000;
-const TYPING_MS: u64 = 5_000;
 /// The delay with which a typing signal from before the answer may arrive, in ms.
 const TYPING_SLACK_MS: u64 = 3_000;
 /// The words of work in progress. They count as left over with an ellipsis behind them, or on a card with a button that
@@ -200,10 +199,8 @@ pub(crate) fn typing_left(case: Case<'_>) -> Option<Broken<'_>> {
     let answered = case.entries[by].answered_at();
     let ended = case.times(last.turn).and_then(|times| times.ended_ms).unwrap_or(0);
     let from = answered.max(ended) + TYPING_SLACK_MS;
-    let late: Vec<(usize, &Entry)> = case
-        .shown()
-        .filter(|(_, entry)| entry.kind == "sendChatAction" && entry.at > from)
-        .collect();
+    let late: Vec<(usize, &Entry)> =
+        case.shown().filter(|(_, entry)| entry.is_typing() && entry.at > from).collect();
     // The first late signal may have been on its way.
     let (index, second) = late.get(1)?;
     by_index(
@@ -268,7 +265,8 @@ pub(crate) fn no_sign_of_life(case: Case<'_>) -> Option<Broken<'_>> {
     let is_sign = |entry: &Entry| {
         entry.sets_text()
             || entry.shows_draft()
-            || matches!(&*entry.kind, "sendChatAction" | "setMessageReaction")
+            || entry.is_typing()
+            || entry.kind == "setMessageReaction"
     };
     case.played().find_map(|(number, _)| {
         let times = case.times(number)?;

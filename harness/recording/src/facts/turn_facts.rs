@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::Deref;
 use std::sync::OnceLock;
 
-use clitape_gateway::{SILENT_WORDS, sanitise};
+use clitape_gateway::{ends_silent, sanitise};
 use serde_json::Value;
 
 use super::json::{texts_in, without_reasoning};
@@ -170,7 +170,7 @@ impl Facts {
             Some(RecordedFailure::CutOff) => TurnEnding::CutOff,
             Some(RecordedFailure::Interrupted) => TurnEnding::Interrupted,
             Some(RecordedFailure::Failed(words)) => TurnEnding::Failed(words.clone()),
-            None if answer.as_deref().is_some_and(is_silent) => TurnEnding::Silent,
+            None if answer.as_deref().is_some_and(ends_silent) => TurnEnding::Silent,
             None => TurnEnding::Answered,
         };
         let tools = parts.calls.iter().map(|call| ToolFacts::of(call)).collect();
@@ -293,11 +293,6 @@ impl ToolFacts {
             }),
         }
     }
-}
-
-/// Returns whether the answer is a word for silence.
-fn is_silent(answer: &str) -> bool {
-    answer.trim().lines().last().is_some_and(|line| SILENT_WORDS.contains(&line.trim()))
 }
 
 /// Returns the main argument in an input.

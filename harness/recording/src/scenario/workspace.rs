@@ -17,6 +17,7 @@ use super::versions::{self, Versions};
 use crate::files::{self, CONFIG, FileError, NewFolder, SCENARIOS};
 use crate::names::{CliVersion, NameError, ScenarioName, SubjectName};
 use crate::text::shell_quote;
+use crate::toml_text::set_value;
 
 const CASSETTES: &str = "cassettes";
 const VERSIONS: &str = "versions";
@@ -385,12 +386,12 @@ fn with_versions(text: &str, versions: &Versions) -> Result<String, toml_edit::T
     Ok(file.to_string())
 }
 
-/// Replaces a value, and keeps the blanks and the comment around it.
-fn set_item(item: &mut Item, mut value: Value) {
-    if let Some(before) = item.as_value() {
-        *value.decor_mut() = before.decor().clone();
+/// Puts a value into an item, and keeps the blanks and the comment around the one before.
+fn set_item(item: &mut Item, value: Value) {
+    match item.as_value_mut() {
+        Some(before) => set_value(before, value),
+        None => *item = Item::Value(value),
     }
-    *item = Item::Value(value);
 }
 
 /// The folder of clitape's own files.

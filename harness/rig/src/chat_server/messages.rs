@@ -4,7 +4,7 @@
 //! A method checks its parameters in Telegram's order, changes the chat, and puts the facts about the call into the
 //! entry's data.
 
-use clitape_recording::chat::CALL_HTML;
+use clitape_recording::chat::{CALL_HTML, TYPING_MS};
 use serde_json::{Map, Value, json};
 
 use super::markup::{self, FormattedText, RichMessage, RichUse, SentRich};
@@ -18,8 +18,6 @@ const MAX_BUTTON_DATA: usize = 64;
 const MAX_ENTITIES: usize = 100;
 /// The most buttons of a message.
 const MAX_BUTTONS: usize = 100;
-/// The milliseconds for which a chat shows that the bot types.
-const TYPING_MS: u64 = 5_000;
 
 /// The actions that a bot can show.
 const ACTIONS: [&str; 12] = [

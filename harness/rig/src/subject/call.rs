@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clitape_judge::observation::ObservedEnding;
 use clitape_process::{Ending, Output, OutputReader, Program, ProgramStart, Scratch};
-use clitape_recording::cassette::{Cassette, Exit, Origin};
+use clitape_recording::cassette::{Cassette, Exit};
 use clitape_recording::limits::OutputLimits;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{Scenario, Workspace};
@@ -63,13 +63,11 @@ pub(super) fn cassettes(
             |version: &CliVersion| spec.cli.as_ref().is_none_or(|wanted| wanted == version);
         let Some(version) = recorded.into_iter().find(is_wanted) else { continue };
         let origin = Cassette::manifest(&workspace.cassette(name, &version))?.origin;
-        let is_asked_for = selected.asks_for_synthetic() || spec.scenarios.contains(name);
-        match origin {
-            Origin::Synthetic if !is_asked_for => trials.left_out.push(LeftOut {
-                name: format!("{name}/{version}"),
-                why: Misfit::Synthetic.to_string(),
-            }),
-            _ => trials.fit.push(CalledCassette { scenario, version }),
+        match Misfit::of_origin(origin, selected, &spec.scenarios) {
+            Some(why) => trials
+                .left_out
+                .push(LeftOut { name: format!("{name}/{version}"), why: why.to_string() }),
+            None => trials.fit.push(CalledCassette { scenario, version }),
         }
     }
     Ok(trials)

@@ -19,7 +19,6 @@ use super::boot::Playing;
 use super::drive::{DriveResult, Job, violations};
 use super::error::SubjectError;
 use super::patience::Patience;
-use super::persons::TYPING;
 use super::prepare::{RigHost, prepare_gateway};
 use super::run::{ClaudeStarts, Play, RunEvent, play};
 use super::spec::{
@@ -264,7 +263,7 @@ fn answer(job: &Job, seen: &DriveResult, spec: &GatewaySpec) -> CheckLine {
     let (name, front) = (job.name(), spec.front);
     let view = ChatView::after(&seen.entries);
     // The run goes on after the answer, to see whether more comes.
-    let last = seen.entries.iter().rfind(|entry| entry.kind != TYPING);
+    let last = seen.entries.iter().rfind(|entry| !entry.is_typing());
     let took = seconds(last.map_or(seen.took, |last| Duration::from_millis(last.at)));
     let chunks = seen.entries.iter().filter(|entry| entry.kind == "agent_message_chunk").count();
     match &seen.ending {

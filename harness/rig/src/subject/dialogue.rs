@@ -7,8 +7,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
-use clitape_recording::cassette::Cassette;
+use clitape_recording::cassette::{Cassette, Origin};
 use clitape_recording::facts::texts_in;
+use clitape_recording::names::ScenarioName;
 use clitape_recording::scenario::{
     DeliverySpec, RecordSpec, Resume, SayAction, SayStep, SayTrigger, Scenario,
 };
@@ -17,6 +18,7 @@ use clitape_recording::wire::{
     ControlResponse, PermissionAnswer, PermissionDecision, RequestKind, WireLine,
 };
 use clitape_runner::replay::{StdinLine, stdin_lines};
+use clitape_runner::suite::select::Selected;
 
 use super::spec::{Front, GatewaySpec, HostKind};
 use crate::editor::PermissionChoice;
@@ -315,6 +317,19 @@ pub enum Misfit {
     NotServed,
     /// The recording has no moment for a restart or a further act of the person, for this reason.
     NoMoment(&'static str),
+}
+
+impl Misfit {
+    /// Returns the reason if a recording of this origin is left out, because neither the selection nor the subject's
+    /// `scenarios` name it.
+    pub(super) fn of_origin(
+        origin: Origin,
+        selected: &Selected,
+        scenarios: &[ScenarioName],
+    ) -> Option<Self> {
+        let is_named = selected.asks_for_synthetic() || scenarios.contains(&selected.name);
+        (origin == Origin::Synthetic && !is_named).then_some(Self::Synthetic)
+    }
 }
 
 impl fmt::Display for Misfit {

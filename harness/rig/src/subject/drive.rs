@@ -30,7 +30,7 @@ use super::bus::{self, BusError};
 use super::deed::{TextAnswer, WrittenAnswer};
 use super::dialogue::{Act, PersonDialogue, PersonStep};
 use super::log::{Played, StandInLog};
-use super::persons::{self, ChatPart, NotOpened, OpenedChat, OpenedChats, Seat, TYPING, buttons};
+use super::persons::{self, ChatPart, NotOpened, OpenedChat, OpenedChats, Seat, buttons};
 use super::queue::{RunQueue, Ticket};
 use super::spec::{Conditions, Front, GatewaySpec, NamedGateway, Places, Printing};
 use crate::chat_server::{ChatServer, Faults, PressTarget};
@@ -93,9 +93,9 @@ impl Job {
         format!("{}/{}", self.scenario.name, self.version())
     }
 
-    /// Returns whether no CLI prints its records.
-    pub(crate) fn is_synthetic(&self) -> bool {
-        self.cassette.manifest.origin == Origin::Synthetic
+    /// Returns where its recording comes from.
+    pub(crate) fn origin(&self) -> Origin {
+        self.cassette.manifest.origin
     }
 
     /// Returns whether it is one message and an interrupt.
@@ -433,7 +433,7 @@ impl Drive<'_> {
         if entries.len() > known {
             watch(&entries[known..]);
         }
-        if entries[known..].iter().any(|entry| entry.kind != TYPING) {
+        if entries[known..].iter().any(|entry| !entry.is_typing()) {
             self.last_call = Instant::now();
         }
         self.entries = entries;

@@ -106,7 +106,7 @@ pub(super) fn timeless(entries: &[Entry]) -> Vec<Entry> {
     let mut texts: HashMap<u64, usize> = HashMap::new();
     for entry in entries {
         let changes_nothing = entry.is_not_modified() && !entry.is_shown();
-        if entry.kind == "sendChatAction" || changes_nothing {
+        if entry.is_typing() || changes_nothing {
             continue;
         }
         let mut entry = entry.at_time(0);

@@ -24,9 +24,7 @@ use super::dialogue::Act;
 use super::drive::{DriveResult, Job, RunContext, drive, observation, violations};
 use super::error::SubjectError;
 use super::log::Played;
-use super::persons::{
-    ChatPart, OpenedChats, Persons, TYPING, buttons, last_words, says_that_it_waits,
-};
+use super::persons::{ChatPart, OpenedChats, Persons, buttons, last_words, says_that_it_waits};
 use super::prepare::RigHost;
 use super::queue::RunQueue;
 use super::run::{Play, while_watched};
@@ -403,7 +401,7 @@ impl InterludeTrial<'_> {
         let (mut known, mut quiet) = ((0, 0), Instant::now());
         let _ = shared.until_over(|| {
             std::thread::sleep(LOOK);
-            let is_call = |entry: &&Entry| entry.kind != TYPING;
+            let is_call = |entry: &&Entry| !entry.is_typing();
             let seen = part.entries().iter().filter(is_call).count();
             let played = shared.log().played(&self.job.name());
             let is_playing = played.starts > starts && !played.turn_ended;

@@ -344,7 +344,7 @@ fn wait<T>(
 }
 
 /// The call that shows that the bot types; a gateway repeats it while a run lasts.
-pub(crate) const TYPING: &str = "sendChatAction";
+const TYPING: &str = "sendChatAction";
 /// The characters that a sentence quotes from a chat.
 const QUOTE: usize = 160;
 /// The most labels of buttons that it quotes.

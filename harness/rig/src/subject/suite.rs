@@ -66,14 +66,13 @@ pub fn select(
         let name = &selected.name;
         let scenario = workspace.scenario_of(name)?;
         let version = version.map(CliVersion::as_str).or(spec.cli.as_deref());
-        let takes_synthetic = selected.asks_for_synthetic() || spec.scenarios.contains(name);
         match job(workspace, spec, scenario, version)? {
-            Ok(job) if !takes_synthetic && job.is_synthetic() => {
-                trials
-                    .left_out
-                    .push(LeftOut { name: job.name(), why: Misfit::Synthetic.to_string() });
-            }
-            Ok(job) => trials.fit.push(job),
+            Ok(job) => match Misfit::of_origin(job.origin(), selected, &spec.scenarios) {
+                Some(why) => {
+                    trials.left_out.push(LeftOut { name: job.name(), why: why.to_string() });
+                }
+                None => trials.fit.push(job),
+            },
             Err(left_out) => trials.left_out.push(left_out),
         }
         Ok::<(), SubjectError>(())

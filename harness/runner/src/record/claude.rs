@@ -130,7 +130,7 @@ pub fn resolve(
         }
         ClaudeChoice::Npm(wanted) => {
             let npm = Npm { program: host.which("npm") };
-            installed(wanted, &cache.join("claude"), &npm, limits, host, stop, note)
+            installed(wanted, &installed_at(cache, wanted), &npm, limits, host, stop, note)
         }
     }
 }
@@ -168,17 +168,21 @@ fn install(
     npm.install(&call, to, lock, limits.install, stop)
 }
 
+/// Returns the folder in the cache that a version of the CLI is installed into.
+pub fn installed_at(cache: &Path, version: &CliVersion) -> PathBuf {
+    cache.join("claude").join(version.as_str())
+}
+
 fn installed(
     wanted: &CliVersion,
-    cache: &Path,
+    folder: &Path,
     npm: &Npm,
     limits: ResolveSettings,
     host: &HostPaths,
     stop: &AtomicBool,
     note: &mut dyn FnMut(&str),
 ) -> Result<Claude, RecordError> {
-    let folder = cache.join(wanted.as_str());
-    once(&folder, |to, lock| {
+    once(folder, |to, lock| {
         note(&format!("installing claude {wanted} with npm"));
         install(npm, wanted, to, lock, limits, stop)
     })?;

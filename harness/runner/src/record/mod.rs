@@ -31,7 +31,7 @@ use clitape_process::host::HostPaths;
 use clitape_recording::cassette::Take;
 use clitape_recording::scenario::Scenario;
 
-pub use claude::{Claude, ClaudeChoice, ResolveSettings, help, newest, resolve};
+pub use claude::{Claude, ClaudeChoice, ResolveSettings, help, installed_at, newest, resolve};
 pub use error::{CliOutput, HostError, RecordError};
 pub use review::{Agreed, AgreedError, Review, digest, made_from, settings_digest};
 pub use run::RecordSettings;

@@ -8,7 +8,7 @@ use clitape_judge::{FindingKind, judge};
 use clitape_recording::trace::Entry;
 use serde_json::Value;
 
-use super::{Drive, SEARCH, TYPING};
+use super::{Drive, SEARCH};
 use crate::clock::now_ms;
 use crate::subject::dialogue::Act;
 use crate::subject::log::Played;
@@ -59,7 +59,7 @@ impl Drive<'_> {
 
     /// Returns whether the chat still shows that the bot types.
     fn is_typing(&self) -> bool {
-        let last = self.entries.iter().rev().find(|entry| entry.kind == TYPING);
+        let last = self.entries.iter().rev().find(|entry| entry.is_typing());
         last.is_some_and(|last| {
             self.begin.elapsed() < Duration::from_millis(last.at) + TYPING_LASTS
         })
@@ -143,7 +143,7 @@ impl Drive<'_> {
     /// `idle` since.
     fn waited_out(&self, idle: Duration) -> bool {
         let now = self.begin.elapsed();
-        self.entries.iter().filter(|entry| entry.kind != TYPING).all(|entry| {
+        self.entries.iter().filter(|entry| !entry.is_typing()).all(|entry| {
             let took = entry.data.get("took_ms").and_then(Value::as_u64);
             let answered = match took {
                 Some(took) => Duration::from_millis(entry.at + took) + wait_of(entry),

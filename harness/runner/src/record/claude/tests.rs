@@ -35,7 +35,7 @@ fn install(
     note: &mut dyn FnMut(&str),
 ) -> Result<Claude, RecordError> {
     let host = host_paths();
-    installed(&version_of(version), cache, npm, limits, &host, &RUNS, note)
+    installed(&version_of(version), &cache.join(version), npm, limits, &host, &RUNS, note)
 }
 
 fn version_of(text: &str) -> CliVersion {
