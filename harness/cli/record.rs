@@ -23,8 +23,8 @@ use clitape_recording::text::plural;
 use clitape_runner::check::first_difference;
 use clitape_runner::drift::changed_places;
 use clitape_runner::record::{
-    Claude, ClaudeChoice, RecordError, RecordSettings, ResolveSettings, WorkspaceLimits,
-    installed_at, record, resolve,
+    Claude, ClaudeChoice, NewRecording, RecordError, RecordSettings, ResolveSettings,
+    WorkspaceLimits, installed_at, record, resolve,
 };
 use clitape_runner::suite::select::{Selected, Selection};
 
@@ -176,10 +176,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         let place = format!("{} {}", scenario.name, claude.version);
         progress.step(&format!("recording {place} ({number} of {of})"));
         let recorded = match args.check {
-            true => check_again(workspace, scenario, claude, take),
-            false => {
-                take(scenario, claude).and_then(|mut taken| write(workspace, &mut taken, args))
-            }
+            true => check_again(workspace, scenario, claude, |scenario, claude| {
+                take(scenario, claude).map(|new| new.take)
+            }),
+            false => take(scenario, claude).and_then(|mut new| {
+                let (recorded, said) = write(workspace, &mut new.take, args)?;
+                Ok((recorded, said + &unasked(scenario, &new)))
+            }),
         };
         progress.clear();
         match recorded {
@@ -335,13 +338,24 @@ fn write(
     Ok((ExitStatus::Ok, said))
 }
 
+/// Says which turns of the script the CLI never asked for, unless it was ended on purpose.
+fn unasked(scenario: &Scenario, new: &NewRecording) -> String {
+    if new.unasked.is_empty() || scenario.record.signal.is_some() {
+        return String::new();
+    }
+    format!(
+        "\n  model.toml has more than was asked for: {}; remove it, or let the turn before it call a tool",
+        new.unasked.join(", ")
+    )
+}
+
 fn take(
     scenario: &Scenario,
     claude: &Claude,
     settings: RecordSettings,
     host: &HostPaths,
     stop: &AtomicBool,
-) -> anyhow::Result<Take> {
+) -> anyhow::Result<NewRecording> {
     record(scenario, claude, settings, host, stop)
         .with_context(|| format!("can't record {} with {}", scenario.name, claude.version))
 }

@@ -315,7 +315,9 @@ fn a_race_of_a_recording_is_named_with_its_cure() {
         put_program(&dir.join("claude"), &script);
     };
     put(["status", "notification"]);
-    check(dir, &record, 0, &["wrote cassettes/mine/9.9.9"], &[]);
+    // This CLI asks no model.
+    let unasked = "model.toml has more than was asked for: [[turn]] 1 of `main`";
+    check(dir, &record, 0, &["wrote cassettes/mine/9.9.9", unasked], &[]);
     let again = [&record[..], &["--check"]].concat();
     let out = check(dir, &again, 0, &["identical"], &[]);
     assert!(!out.contains("race"), "{out}");

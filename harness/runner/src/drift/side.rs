@@ -133,7 +133,8 @@ impl Recorder<'_> {
         }
         fs::create_dir_all(&folder)?;
         for left in (0..TRIES).rev() {
-            let mut take = record(scenario, self.claude, self.settings, self.host, self.stop)?;
+            let recorded = record(scenario, self.claude, self.settings, self.host, self.stop)?;
+            let mut take = recorded.take;
             if self.is_redacted(&scenario.name) {
                 redact(&mut take)?;
             }

@@ -37,8 +37,16 @@ pub use review::{Agreed, AgreedError, Review, digest, made_from, settings_digest
 pub use run::RecordSettings;
 pub use workspace::WorkspaceLimits;
 
-/// Records a scenario: runs the CLI as often as the scenario says, in real time, and returns the canonical form of the
-/// recording. Setting `stop` ends it.
+/// A recording that was made now.
+#[derive(Debug, Clone)]
+pub struct NewRecording {
+    /// The recording in its canonical form.
+    pub take: Take,
+    /// The turns of `model.toml` that no request asked for, such as "[[turn]] 3 of `main`".
+    pub unasked: Vec<String>,
+}
+
+/// Records a scenario: runs the CLI as often as the scenario says, in real time. Setting `stop` ends it.
 ///
 /// # Errors
 ///
@@ -52,12 +60,13 @@ pub fn record(
     settings: RecordSettings,
     host: &HostPaths,
     stop: &AtomicBool,
-) -> Result<Take, RecordError> {
+) -> Result<NewRecording, RecordError> {
     // The digests are taken before the CLI runs, because that may take minutes, in which the scenario may change.
     let made_from = made_from(scenario, settings.workspace, stop)?;
-    let mut take = run::into_take(&run::run(scenario, claude, settings, host, stop)?, scenario);
+    let raw = run::run(scenario, claude, settings, host, stop)?;
+    let mut take = run::into_take(&raw, scenario);
     take.manifest.made_from = made_from;
-    Ok(take)
+    Ok(NewRecording { take, unasked: raw.unasked })
 }
 
 #[cfg(test)]

@@ -84,6 +84,8 @@ pub(crate) struct RawRecording {
     pub(crate) first: RawRun,
     /// One further run for each `[[record.then]]`.
     pub(crate) further: Vec<RawRun>,
+    /// The turns of the script that no request asked for.
+    pub(crate) unasked: Vec<String>,
 }
 
 /// The raw result of one run of the CLI.
@@ -240,6 +242,7 @@ pub(crate) fn run(
         confined,
         first,
         further,
+        unasked: rig.server.unasked(),
     })
 }
 

@@ -106,6 +106,16 @@ impl ModelServer {
         *self.state.run() = CurrentRun { stage, first: None, alarm };
     }
 
+    /// Returns the turns of the script that no request has asked for, each as a person finds it in model.toml.
+    pub(crate) fn unasked(&self) -> Vec<String> {
+        let attempts = self.state.attempts.lock().unwrap_or_else(PoisonError::into_inner);
+        let turns = self.state.script.all_turns().flat_map(|(name, turns)| {
+            (1..=turns.len()).map(move |number| (name.to_owned(), number))
+        });
+        let unasked = turns.filter(|turn| !attempts.contains_key(turn));
+        unasked.map(|(name, number)| format!("[[turn]] {number} of `{name}`")).collect()
+    }
+
     /// Returns the body of the first request of the run for the main conversation; empty if there was none.
     pub(crate) fn first_request(&self) -> Bytes {
         self.state.run().first.clone().unwrap_or_default()

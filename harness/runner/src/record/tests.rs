@@ -36,7 +36,8 @@ fn run_it(scenario: &Scenario, claude: &Claude, stop: bool) -> Result<RawRecordi
 
 fn record_it(scenario: &Scenario, claude: &Claude) -> Result<Take, RecordError> {
     let host = host_paths();
-    record(scenario, claude, RecordSettings::default(), &host, &AtomicBool::new(false))
+    let new = record(scenario, claude, RecordSettings::default(), &host, &AtomicBool::new(false));
+    new.map(|new| new.take)
 }
 
 /// Writes a scenario and a `claude` that is this shell script.
