@@ -72,6 +72,13 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     items.retain(|item| item.state.waits());
     let mut filters = args.filters.clone();
     if let Some(Some(id)) = &args.accept {
+        let is_part = items.iter().any(|item| item.is_meant(id, workspace));
+        if is_part && !items.iter().any(|item| item.id == *id) {
+            bail!(
+                "`--accept ID` accepts one golden, and {id} is only a part of ids; accept all that have it with \
+                 `clitape review {id} --accept`, or see the ids with `clitape review {id} --list`"
+            );
+        }
         if args.reason.is_none() {
             bail!("say why {id} is right: add --reason TEXT, which its header will keep");
         }

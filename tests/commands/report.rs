@@ -156,7 +156,8 @@ fn a_damaged_cassette_is_an_error_in_the_report() {
     fs::write(dir.join("cassettes/empty-answer/2.1.329/stdout.jsonl"), "").unwrap();
     check(dir, &["test", "--json", "r.json"], 5, &["ERROR empty-answer"], &["is damaged"]);
     let totals = report(&dir.join("r.json")).totals;
-    assert!(totals.errors > 0 && totals.findings > 0, "{totals:?}");
+    // One damage is one error, though it keeps several checks from running.
+    assert!(totals.errors == 1 && totals.findings > 0, "{totals:?}");
     check(dir, &["report", "merge", "r.json"], 5, &["ERROR empty-answer"], &["is damaged"]);
 }
 

@@ -156,6 +156,8 @@ fn the_ids_of_the_list_choose_goldens() {
     assert!(ids.iter().all(|id| out.contains(&format!("{id}: "))), "{out}");
     let nowhere = ["review", "three-tools/bos", "--accept"];
     check(dir, &nowhere, 2, &[], &["no golden `three-tools/bos` waits for a review; there are "]);
+    let part = ["review", "--accept", "three-tools"];
+    check(dir, &part, 2, &[], &["only a part of ids", "`clitape review three-tools --accept`"]);
     let args = ["review", ids[0], ids[1], "--accept", "--reason", "the word was wrong"];
     // An id selects that golden only, without those of further versions.
     check(dir, &args, 0, &["2 accepted, 0 rejected, 0 skipped"], &[]);

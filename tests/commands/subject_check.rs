@@ -246,6 +246,24 @@ fn every_recording_that_was_played_has_a_page() {
 }
 
 #[test]
+fn a_scenario_that_does_not_exist_is_named() {
+    let dir = workspace(&["plain-text"]);
+    let said = "of the subject names plane-text, and there is no such scenario; did you mean `plain-text`?";
+    for (key, kind) in [
+        ("scenarios = ['plane-text']", "gateway"),
+        ("except = { plane-text = 'slow' }", "gateway"),
+        ("scenarios = ['plane-text']", "parser"),
+    ] {
+        let toml = format!("[subject.mine]\nkind = '{kind}'\ncommand = ['true']\n{key}\n");
+        fs::write(dir.path().join("clitape.toml"), toml).unwrap();
+        check(dir.path(), &["test", "--yes", "--subject", "mine"], 2, &[], &[said]);
+        if kind == "gateway" {
+            check(dir.path(), &["subject", "check", "--yes", "mine"], 2, &[], &[said]);
+        }
+    }
+}
+
+#[test]
 fn every_recipe_is_read_and_has_six_lines() {
     let page = fs::read_to_string(root().join("docs/recipes/libraries.md")).unwrap();
     let dir = workspace(&[]);

@@ -25,6 +25,7 @@ use super::dialogue::Misfit;
 use super::error::SubjectError;
 use super::prepare::{RigHost, environment, prepare};
 use super::spec::{CallSpec, Writing};
+use super::suite::check_names;
 use crate::limits::{Full, Held, KeptBytes, entry_bytes, parsed_bytes};
 
 /// The characters of a line that a message quotes.
@@ -43,6 +44,7 @@ pub(super) fn cassettes(
     workspace: &Workspace,
     selection: &Selection,
 ) -> Result<Trials<CalledCassette>, SubjectError> {
+    check_names(workspace, &spec.scenarios, &spec.except)?;
     let mut trials = Trials::default();
     for selected in &selection.scenarios {
         let Selected { name, versions, .. } = selected;

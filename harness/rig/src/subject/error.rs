@@ -8,6 +8,7 @@ use clitape_process::threads::ThreadDied;
 use clitape_process::{NoIsolation, ProcessError};
 use clitape_recording::cassette::CassetteError;
 use clitape_recording::files::FileError;
+use clitape_recording::names::ScenarioName;
 use clitape_recording::scenario::ScenarioError;
 use clitape_recording::text::{Keep, truncate};
 use clitape_runner::compare::CompareError;
@@ -99,6 +100,16 @@ pub enum SubjectError {
         /// The file.
         path: PathBuf,
         /// The names that it has.
+        hint: String,
+    },
+    /// A key of the subject names a scenario that is not in the workspace.
+    #[error("`{key}` of the subject names {name}, and there is no such scenario{hint}")]
+    NoScenario {
+        /// The key in `clitape.toml`.
+        key: &'static str,
+        /// The scenario.
+        name: ScenarioName,
+        /// The scenarios that may be meant, as the end of a sentence.
         hint: String,
     },
     /// The kind of the subject does not support the request.

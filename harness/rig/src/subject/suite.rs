@@ -1,6 +1,7 @@
 //! A gateway or an agent as a subject of the suite: chooses its cassettes, plays them, and judges each as soon as it
 //! has ended.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use clitape_recording::chat::PRESS;
 use clitape_recording::facts::{LazyFacts, TurnFacts};
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Scenario, Seeds, Workspace};
+use clitape_recording::text::{did_you_mean, near};
 use clitape_recording::{clock, files};
 use clitape_runner::suite::select::{Selected, Selection};
 use clitape_runner::suite::{
@@ -54,13 +56,14 @@ const NOT_ONE_ANSWER: &str = "it is not one message and its answer";
 ///
 /// # Errors
 ///
-/// [`SubjectError`] if a scenario or a cassette can't be read.
+/// [`SubjectError`] if a scenario or a cassette can't be read, or if the settings name a scenario that does not exist.
 pub fn select(
     workspace: &Workspace,
     spec: &GatewaySpec,
     selection: &Selection,
     force: bool,
 ) -> Result<Trials<Job>, SubjectError> {
+    check_names(workspace, &spec.scenarios, &spec.except)?;
     let mut trials = Trials::default();
     let mut add = |selected: &Selected, version: Option<&CliVersion>| {
         let name = &selected.name;
@@ -88,6 +91,24 @@ pub fn select(
         }
     }
     Ok(trials)
+}
+
+/// Finds names in a subject's settings that no scenario has, which would leave out what a person meant to play.
+pub(super) fn check_names(
+    workspace: &Workspace,
+    scenarios: &[ScenarioName],
+    except: &BTreeMap<ScenarioName, String>,
+) -> Result<(), SubjectError> {
+    let known = workspace.names()?;
+    let named = scenarios.iter().map(|name| ("scenarios", name));
+    let mut named = named.chain(except.keys().map(|name| ("except", name)));
+    match named.find(|(_, name)| !known.contains(name)) {
+        None => Ok(()),
+        Some((key, name)) => {
+            let hint = did_you_mean(&near(name, known.iter().map(ScenarioName::as_str)));
+            Err(SubjectError::NoScenario { key, name: name.clone(), hint })
+        }
+    }
 }
 
 /// Returns a cassette of a scenario that fits, or the reason why none does.

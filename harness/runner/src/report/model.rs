@@ -10,6 +10,7 @@ use clitape_recording::text::{self, plain, plural};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::suite::troubles;
 pub use crate::suite::{Cause, CheckRun, JudgedShard, ScenarioRun, Tally, Trouble};
 
 /// The version of the report's format.
@@ -49,7 +50,10 @@ impl Report {
             totals.add(check.tally());
         }
         let clitape = clitape.to_owned();
-        Self { format: FORMAT, clitape, shard: None, totals, scenarios, workspace }
+        let mut report =
+            Self { format: FORMAT, clitape, shard: None, totals, scenarios, workspace };
+        report.totals.errors = report.troubles().len() as u64;
+        report
     }
 
     /// Returns the report with the shard that was judged.
@@ -92,13 +96,7 @@ impl Report {
 
     /// Returns the reasons why checks could not be run, each once.
     pub fn troubles(&self) -> Vec<&Trouble> {
-        let mut troubles: Vec<&Trouble> = Vec::new();
-        for trouble in self.checks().filter_map(|(_, check)| check.error.as_ref()) {
-            if !troubles.contains(&trouble) {
-                troubles.push(trouble);
-            }
-        }
-        troubles
+        troubles(self.checks().map(|(_, check)| check))
     }
 }
 

@@ -15,6 +15,7 @@ mod watch;
 
 pub use case::{CaseRun, ComparedGolden, ProofCase};
 pub use own::{OwnGateway, OwnTrial};
+pub(crate) use result::troubles;
 pub use result::{Cause, CheckRun, JudgedShard, ScenarioRun, Tally, Trouble};
 pub(crate) use run::each;
 pub use run::{

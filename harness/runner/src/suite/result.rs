@@ -121,7 +121,7 @@ pub struct Tally {
     pub known: u64,
     /// Findings.
     pub findings: u64,
-    /// Checks that could not be run.
+    /// Reasons why checks could not be run, each once.
     pub errors: u64,
     /// Pending goldens that wait for a review.
     pub pending: u64,
@@ -147,6 +147,7 @@ impl ScenarioRun {
         for check in &self.checks {
             tally.add(check.tally());
         }
+        tally.errors = troubles(&self.checks).len() as u64;
         tally
     }
 }
@@ -201,6 +202,17 @@ impl CheckRun {
             ..Tally::default()
         }
     }
+}
+
+/// Returns the reasons why checks could not be run, each once: one damage keeps every check of a cassette from running.
+pub(crate) fn troubles<'a>(checks: impl IntoIterator<Item = &'a CheckRun>) -> Vec<&'a Trouble> {
+    let mut troubles: Vec<&Trouble> = Vec::new();
+    for trouble in checks.into_iter().filter_map(|check| check.error.as_ref()) {
+        if !troubles.contains(&trouble) {
+            troubles.push(trouble);
+        }
+    }
+    troubles
 }
 
 impl From<&CassetteError> for Trouble {
@@ -263,8 +275,10 @@ mod tests {
         let sentence = "stdout.jsonl is damaged".to_owned();
         let error = Some(Trouble { cause: Cause::Damaged, sentence });
         for (check, expect) in [(ran(), true), (CheckRun { error, ..ran() }, false)] {
-            let run = ScenarioRun { checks: vec![ran(), check], ..Default::default() };
+            let run =
+                ScenarioRun { checks: vec![ran(), check.clone(), check], ..Default::default() };
             assert_eq!(run.holds(), expect, "{run:?}");
+            assert_eq!(run.tally().errors, u64::from(!expect), "one damage is one error: {run:?}");
         }
     }
 }
