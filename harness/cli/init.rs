@@ -4,16 +4,19 @@
 use anyhow::bail;
 use clitape_recording::files::CONFIG;
 use clitape_recording::names::ScenarioName;
-use clitape_recording::scenario::{InitDone, InitPlan, Workspace, init, template};
+use clitape_recording::scenario::{
+    InitDone, InitPlan, Starter, StarterFile, Workspace, init, template,
+};
 use clitape_recording::text::shell_quote;
 
 use crate::confirm::remember;
 use crate::exit::ExitStatus;
 use crate::terminal;
 
-/// Makes a workspace of this folder: a first scenario, clitape.toml, a workflow for CI, and what git must know
+/// Makes a workspace of this folder: ten scenarios with their recordings and a first one of your own, clitape.toml, a
+/// workflow for CI, and what git must know
 ///
-/// Nothing that is there is overwritten. Lines that are missing are added to .gitattributes and .gitignore.
+/// With a NAME, that scenario is the only one. Nothing that is there is overwritten. Lines that are missing are added to .gitattributes and .gitignore.
 #[derive(clap::Args)]
 pub(crate) struct InitArgs {
     /// Name of the first scenario, or of a further one [default: first-scenario, if there is none]
@@ -22,6 +25,9 @@ pub(crate) struct InitArgs {
     #[arg(long)]
     gateway: bool,
 }
+
+/// The scenarios of a new workspace, which `build.rs` finds.
+const STARTERS: &[Starter<'_>] = include!(concat!(env!("OUT_DIR"), "/starters.rs"));
 
 /// The name of the first scenario, unless another one is given.
 const FIRST: &str = "first-scenario";
@@ -43,8 +49,12 @@ pub(crate) fn run_init(
     }
     let first = FIRST.parse()?;
     let scenario = args.scenario.as_ref().unwrap_or(&first);
-    let plan =
-        InitPlan { first: scenario, is_named: args.scenario.is_some(), is_gateway: args.gateway };
+    let plan = InitPlan {
+        starters: STARTERS,
+        first: scenario,
+        is_named: args.scenario.is_some(),
+        is_gateway: args.gateway,
+    };
     let steps = init(workspace, plan)?;
     let mut out = terminal::stdout();
     let wrote = |place: &str| {

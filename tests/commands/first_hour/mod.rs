@@ -94,15 +94,20 @@ fn the_commands_of_readme_lead_to_a_red_and_then_a_green_check() {
             assert!(out.contains(part), "{command}: no `{part}` in\n{out}");
         }
     };
-    let (own, with_gateway) = commands.split_at(3);
-    assert_eq!(own, ["init", "record first-scenario", "test"]);
-    play(own[0], 0, &["wrote  clitape.toml", "clitape record first-scenario"]);
-    play(own[1], 0, &["wrote cassettes/first-scenario/2.1.332"]);
-    play(own[2], 0, &["1 scenario: 1 cassette, 4 goldens, 64 seeded plans", "all held"]);
-
-    let [subject_check, red_test, rig, green_test] = with_gateway else {
-        panic!("{with_gateway:?}");
+    let [init, subject_check, red_test, rig, green_test, own @ ..] = &commands[..] else {
+        panic!("{commands:?}");
     };
+    assert_eq!(own, ["record first-scenario", "replay first-scenario --speed 1", "test"]);
+    play(init, 0, &["wrote  clitape.toml", "clitape record first-scenario"]);
+    // The recordings that `init` brought hold as they are.
+    play(
+        "test",
+        3,
+        &["10 cassettes, 52 goldens, ", "TP001 not-recorded first-scenario", "1 finding"],
+    );
+    play(own[0], 0, &["wrote cassettes/first-scenario/2.1.332"]);
+    play(own[1], 0, &["What do my notes say?"]);
+    play(own[2], 0, &["11 scenarios: 11 cassettes, 56 goldens, ", "all held"]);
     if !has_program("python3") {
         return;
     }

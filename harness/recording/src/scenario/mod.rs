@@ -8,6 +8,7 @@ mod plans;
 mod record;
 mod say;
 mod setup;
+mod starter;
 pub mod template;
 mod versions;
 mod workspace;
@@ -33,6 +34,7 @@ pub use setup::{
     AcpClient, ChannelSpec, Chat, ChatMode, ChatProfile, DeliverySpec, RunSpec, SessionSpec, Setup,
     StreamBreak, StreamBreakError, Variant,
 };
+pub use starter::{Starter, StarterFile};
 pub use template::{InitDone, InitPlan, InitStep, init};
 pub use versions::{VersionRange, Versions, fact_of};
 pub use workspace::{OwnFile, Stray, Workspace};

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 use super::error::ScenarioError;
+use super::starter::Starter;
 use super::workspace::Workspace;
 use crate::files::{self, NewFolder};
 use crate::names::{CliVersion, ScenarioName};
@@ -142,6 +143,8 @@ const SETUPS: [(&str, &str); 4] = [
 /// What a new workspace is for.
 #[derive(Debug, Clone, Copy)]
 pub struct InitPlan<'a> {
+    /// The scenarios that a new workspace gets with their recordings, unless a person names the first scenario.
+    pub starters: &'a [Starter<'a>],
     /// The first scenario.
     pub first: &'a ScenarioName,
     /// True if a person named it, so that it is written beside others.
@@ -199,7 +202,8 @@ impl fmt::Display for InitStep {
     }
 }
 
-/// Makes a workspace of a folder, with the first scenario if it has none, or if it lacks this one and a person named it.
+/// Makes a workspace of a folder, with the first scenario if it has none of its own, or if it lacks this one and a person
+/// named it. A folder without `clitape.toml` also gets the starters, unless a person named the first scenario.
 /// Existing files are not overwritten: missing lines are added to `.gitattributes` and `.gitignore`. The workflow goes
 /// where GitHub looks for it, into the nearest folder above that is a repository.
 ///
@@ -207,7 +211,7 @@ impl fmt::Display for InitStep {
 ///
 /// [`ScenarioError`] if a file can't be read or written, or is a link.
 pub fn init(workspace: &Workspace, plan: InitPlan<'_>) -> Result<Vec<InitStep>, ScenarioError> {
-    let InitPlan { first, is_named, is_gateway } = plan;
+    let InitPlan { starters, first, is_named, is_gateway } = plan;
     let root = workspace.root();
     files::make_folder(root)?;
     let mut steps = Vec::new();
@@ -218,8 +222,19 @@ pub fn init(workspace: &Workspace, plan: InitPlan<'_>) -> Result<Vec<InitStep>, 
     let config = workspace.config();
     let had_config = files::is_there(&config);
     let names = workspace.names()?;
+    if !is_named && !had_config {
+        for starter in starters {
+            if starter.write(workspace)? {
+                let Starter { name, version, .. } = starter;
+                step(&format!("scenarios/{name}/, recorded with {version}"), InitDone::Wrote);
+            }
+        }
+    }
     let place = format!("scenarios/{first}/");
-    if names.is_empty() || is_named && !names.contains(first) {
+    // A workspace whose making broke off has nothing but some of those.
+    let has_own =
+        names.iter().any(|name| starters.iter().all(|starter| starter.name != name.as_str()));
+    if (!has_own || is_named) && !names.contains(first) {
         write(workspace, first)?;
         step(&place, InitDone::Wrote);
     } else {

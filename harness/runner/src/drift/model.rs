@@ -1,5 +1,5 @@
 //! The result of a comparison of two versions: the changes by part, the scenarios that were compared, those that were
-//! not, and the time and size of the recordings, which do not count as drift.
+//! not, and the size of the recordings, which does not count as drift.
 
 use clitape_recording::cassette::Cassette;
 use clitape_recording::names::{CliVersion, ScenarioName};
@@ -192,7 +192,7 @@ impl Drift {
     }
 }
 
-/// The time and the size of recordings together.
+/// The size of recordings together. The time is no part of it: it differs from one recording to the next.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Cost {
@@ -200,20 +200,15 @@ pub struct Cost {
     pub records: u64,
     /// The bytes of stdout.
     pub bytes: u64,
-    /// The recorded time in milliseconds, waits of the script included.
-    pub ms: u64,
 }
 
 impl Cost {
     /// Adds a recording.
     pub(super) fn add(&mut self, cassette: &Cassette) {
-        let further = cassette.further.iter().map(|run| (&run.stdout, &run.timeline));
-        for (stdout, timeline) in
-            [(&cassette.stdout, &cassette.timeline)].into_iter().chain(further)
-        {
+        let further = cassette.further.iter().map(|run| &run.stdout);
+        for stdout in [&cassette.stdout].into_iter().chain(further) {
             self.records += stdout.iter().filter(|byte| **byte == b'\n').count() as u64;
             self.bytes += stdout.len() as u64;
-            self.ms += timeline.iter().map(|tick| tick.after_ms).sum::<u64>();
         }
     }
 }

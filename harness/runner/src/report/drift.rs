@@ -43,7 +43,7 @@ pub fn drift_document(drift: &Drift) -> Document {
         },
         DocumentPart { drawn: sections(&drift.lanes), ..DocumentPart::default() },
         DocumentPart {
-            title: "Time and size, for information",
+            title: "Size, for information",
             sentence: cost(drift),
             attention: Attention::Note,
             ..DocumentPart::default()
@@ -130,7 +130,7 @@ pub struct DriftReport<'a> {
     /// The scenarios that were compared.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     compared: &'a [ScenarioName],
-    /// Time and size of both versions' recordings, which decide nothing.
+    /// The size of both versions' recordings, which decides nothing.
     cost: [Cost; 2],
 }
 
@@ -223,16 +223,8 @@ fn named(names: &[&str]) -> String {
     }
 }
 
-/// Returns the time and size of both sides.
+/// Returns the size of both sides.
 fn cost(drift: &Drift) -> String {
     let [from, to] = drift.cost;
-    format!(
-        "{} → {} records, {} → {} bytes, {:.1} → {:.1} s recorded",
-        from.records,
-        to.records,
-        from.bytes,
-        to.bytes,
-        from.ms as f64 / 1000.0,
-        to.ms as f64 / 1000.0
-    )
+    format!("{} → {} records, {} → {} bytes", from.records, to.records, from.bytes, to.bytes)
 }

@@ -16,7 +16,7 @@ use super::model::{CheckRun, Report, ScenarioRun, Tally};
 use super::screen::Screen;
 use super::text::{
     self, BAD, BOLD, COOL, ContextRow, DIFF_LINES, DIM, GOOD, INPUT, ODD, OUTPUT, STRONG_BAD,
-    STRONG_COOL, WARM, change_text, clip, commands, mends, ran, rows, verdict,
+    STRONG_COOL, WARM, change_text, clip, commands, counts, mends, ran, rows, verdict,
 };
 use crate::check::{Mark, Marks};
 use crate::replay::ReplaySummary;
@@ -33,7 +33,8 @@ const SLOWEST: usize = 5;
 ///
 /// When `out` can't be written to.
 pub fn scenario_line(out: &mut dyn Write, run: &ScenarioRun) -> io::Result<()> {
-    let Tally { cassettes, goldens, plans, findings, errors, .. } = run.tally();
+    let tally = run.tally();
+    let Tally { findings, errors, .. } = tally;
     let (style, word) = match (errors, findings) {
         (0, 0) => (GOOD, "ok"),
         (1.., _) => (BAD, "ERROR"),
@@ -43,10 +44,8 @@ pub fn scenario_line(out: &mut dyn Write, run: &ScenarioRun) -> io::Result<()> {
     let name = plain(&run.name);
     write!(
         out,
-        "{style}{word:>6}{style:#} {BOLD}{name:<20}{BOLD:#} {DIM}{}, {}, {}{}{DIM:#}",
-        plural(cassettes, "cassette"),
-        plural(goldens, "golden"),
-        plural(plans, "plan"),
+        "{style}{word:>6}{style:#} {BOLD}{name:<20}{BOLD:#} {DIM}{}{}{DIM:#}",
+        counts(&tally, "plan"),
         if lacks_chat(run) { ", no chat" } else { "" },
     )?;
     if findings > 0 {

@@ -18,18 +18,22 @@ const CONSEQUENCES: usize = 4;
 
 /// Counts the scenarios, cassettes, goldens and plans that were run.
 pub(super) fn ran(totals: &Tally) -> String {
-    let plans = plural(totals.plans, "seeded plan");
-    let plans = match totals.replayed == totals.plans {
-        true => format!("{plans} replayed"),
+    let replayed = match totals.replayed == totals.plans {
+        true => " replayed".to_owned(),
         // The lines of the others end at the times of one that was replayed.
-        false => format!("{plans} parsed and {} of them replayed", totals.replayed),
+        false => format!(" parsed and {} of them replayed", totals.replayed),
     };
-    format!(
-        "{}: {}, {}, {plans}",
-        plural(totals.scenarios, "scenario"),
-        plural(totals.cassettes, "cassette"),
-        plural(totals.goldens, "golden"),
-    )
+    let plans = counts(totals, "seeded plan");
+    let replayed = if totals.plans == 0 { "" } else { &replayed };
+    format!("{}: {plans}{replayed}", plural(totals.scenarios, "scenario"))
+}
+
+/// Counts the cassettes, and the goldens and plans where there are some: a gateway of others has none as a rule.
+pub(super) fn counts(tally: &Tally, plan: &str) -> String {
+    let mut parts = vec![plural(tally.cassettes, "cassette")];
+    let further = [(tally.goldens, "golden"), (tally.plans, plan)];
+    parts.extend(further.iter().filter(|(n, _)| *n > 0).map(|(n, what)| plural(*n, what)));
+    parts.join(", ")
 }
 
 /// Returns the verdict of a run.

@@ -1,0 +1,112 @@
+//! Finds the files of the scenarios that `clitape init` brings, so that the program holds them: of each the recording of
+//! the newest version, and the goldens that hold for it, named as in a workspace that has this version alone.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+/// The scenarios, in the order in which they are named to people.
+const STARTERS: [&str; 10] = [
+    "plain-text",
+    "three-tools",
+    "parallel-tools",
+    "subagent",
+    "long-answer",
+    "unicode",
+    "sse-error-mid-text",
+    "resume-killed-mid-tool",
+    "ask-user",
+    "live-interrupt-tool",
+];
+
+/// The numbers of a version.
+type VersionNumbers = Vec<u32>;
+
+fn main() -> io::Result<()> {
+    let variable = |name| env::var_os(name).map(PathBuf::from).ok_or(io::ErrorKind::NotFound);
+    let root = variable("CARGO_MANIFEST_DIR")?;
+    let config = root.join("clitape.toml");
+    rebuild_with(&config);
+    let config = fs::read_to_string(config)?;
+    let newest = config.lines().find_map(|line| line.strip_prefix("newest = "));
+    let newest = newest.ok_or(io::ErrorKind::InvalidData)?.trim_matches('"');
+    let mut code = String::from("&[\n");
+    for name in STARTERS {
+        let scenario = root.join("scenarios").join(name);
+        let cassette = root.join("cassettes").join(name).join(newest);
+        let mut files = files_in(&scenario)?;
+        let all = files.keys().cloned().collect::<Vec<_>>();
+        files.retain(|place, _| !place.starts_with("golden/"));
+        files.extend(goldens(&scenario, &all, &numbers(newest).unwrap_or_default()));
+        let (scenario, cassette) = (list(&files), list(&files_in(&cassette)?));
+        let row = format!(
+            "Starter {{ name: {name:?}, version: {newest:?}, scenario: {scenario}, cassette: {cassette} }},\n"
+        );
+        code.push_str(&row);
+    }
+    code.push_str("]\n");
+    fs::write(variable("OUT_DIR")?.join("starters.rs"), code)
+}
+
+/// Returns the goldens that hold for a version, by the places that they get: those of the last version that has its own.
+fn goldens(
+    scenario: &Path,
+    places: &[String],
+    newest: &VersionNumbers,
+) -> BTreeMap<String, PathBuf> {
+    let mut kept: BTreeMap<String, (VersionNumbers, PathBuf)> = BTreeMap::new();
+    for place in places {
+        let Some(stem) = place.strip_prefix("golden/").and_then(|it| it.strip_suffix(".snap"))
+        else {
+            continue;
+        };
+        let (view, version) = match stem.split_once('.') {
+            Some((view, rest)) => numbers(rest).map_or((stem, Vec::new()), |of| (view, of)),
+            None => (stem, Vec::new()),
+        };
+        let own = format!("golden/{view}.snap");
+        let is_later = kept.get(&own).is_none_or(|(other, _)| *other < version);
+        if version <= *newest && is_later {
+            kept.insert(own, (version, scenario.join(place)));
+        }
+    }
+    kept.into_iter().map(|(place, (_, path))| (place, path)).collect()
+}
+
+/// Returns the numbers of a version; `None` for other words.
+fn numbers(version: &str) -> Option<VersionNumbers> {
+    version.split('.').map(|part| part.parse().ok()).collect()
+}
+
+/// Returns the files in a folder and below, by their places in it.
+fn files_in(folder: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
+    rebuild_with(folder);
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if entry.file_type()?.is_dir() {
+            let inside = files_in(&entry.path())?.into_iter();
+            files.extend(inside.map(|(place, path)| (format!("{name}/{place}"), path)));
+        } else if !name.ends_with(".new") {
+            files.insert(name, entry.path());
+        }
+    }
+    Ok(files)
+}
+
+/// Returns the code of a list of files with their content.
+fn list(files: &BTreeMap<String, PathBuf>) -> String {
+    let mut code = String::from("&[");
+    for (place, path) in files {
+        let _ =
+            write!(code, "StarterFile {{ place: {place:?}, bytes: include_bytes!({path:?}) }}, ");
+    }
+    code + "]"
+}
+
+/// Has cargo run this again when the file or folder changes.
+fn rebuild_with(path: &Path) {
+    println!("cargo::rerun-if-changed={}", path.display());
+}
