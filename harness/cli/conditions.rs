@@ -6,6 +6,9 @@ use clitape_rig::chat_server::{Faults, ListedFault};
 use clitape_rig::stand_in::CliFault;
 use clitape_rig::subject::{Conditions, Front, NamedGateway, Printing};
 
+/// What is said of these options where clitape's own bridge runs.
+pub(crate) const FOR_GATEWAYS: &str = "--pace, --lives-on, --agent-faults, --c-locale and the faults of the chat are for a gateway; name it with --subject";
+
 /// The conditions of a run that differ from those of the recording
 #[derive(clap::Args)]
 pub(crate) struct ConditionArgs {

@@ -3,24 +3,33 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clitape_recording::files;
+use clitape_judge::Finding;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::secrets::{Hit, scan};
-use clitape_recording::text::plural;
-use clitape_runner::report::proof::{
-    Chromium, Photo, PhotoError, ProofRunReport, cast, check, check_against, photo, picture, text,
+use clitape_recording::text::{plural, shell_quote};
+use clitape_recording::{clock, files};
+use clitape_rig::subject::{
+    Conditions, GatewaySubject, Job, NamedGateway, Printing, Subjects, seen_run,
 };
-use clitape_runner::report::{Detail, Report, findings, page};
+use clitape_runner::report::proof::{
+    Chromium, Photo, PhotoError, ProofRunReport, TestedSubject, cast, check, check_against, photo,
+    picture, seen_head, subject_text, text,
+};
+use clitape_runner::report::{Detail, Report, SeenRun, findings, page, seen_page};
 use clitape_runner::suite::{
-    GatheredCases, OwnGateway, ProofCase, ScenarioRun, SuiteOptions, run as run_suite,
+    GatheredCases, OwnGateway, ProofCase, ScenarioRun, SuiteOptions, SuiteRun, run as run_suite,
 };
 
+use crate::conditions::{ChatFaultArgs, FOR_GATEWAYS, check_chat};
+use crate::confirm::{Confirmation, Consent};
 use crate::exit::ExitStatus;
 use crate::input::{Names, SelectionArgs, WorkLimits, named};
 use crate::outputs::{complain, exit, make_folder, write_file, write_files};
 use crate::progress::ProgressLine;
 use crate::record::host_paths;
+use crate::rig_limits::RigLimitArgs;
 use crate::signals::stop_on_signals;
+use crate::subject::{Machine, gateway, print_left_out};
 use crate::terminal;
 
 /// The report of the run, which `--check` reads beside the text.
@@ -38,6 +47,17 @@ pub(crate) struct Args {
     /// installed, page.png; CLITAPE_CHROMIUM names one that is not on PATH
     #[arg(long, value_name = "DIR", required_unless_present = "check", conflicts_with = "check")]
     out: Option<PathBuf>,
+    /// Prove what this gateway of clitape.toml shows, NAME or NAME@VERSION, in a run in real time, instead of clitape's
+    /// own bridge; then DIR has index.html, proof.md, proof.json and page.png
+    #[arg(long, value_name = "SUBJECT", conflicts_with = "check")]
+    subject: Option<String>,
+    #[command(flatten)]
+    consent: Consent,
+    /// Let claude print a line each so many milliseconds, instead of as it was recorded
+    #[arg(long, value_name = "MS", requires = "subject", value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    pace: Option<u64>,
+    #[command(flatten)]
+    chat: ChatFaultArgs,
     /// Leave out the picture of the page that Chromium makes
     #[arg(long, conflicts_with = "check")]
     no_png: bool,
@@ -47,6 +67,8 @@ pub(crate) struct Args {
     check: Option<PathBuf>,
     #[command(flatten)]
     work: WorkLimits,
+    #[command(flatten)]
+    rig_limits: RigLimitArgs,
 }
 
 pub(crate) fn run(
@@ -54,11 +76,90 @@ pub(crate) fn run(
     args: &Args,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
-    match (&args.check, &args.out) {
-        (Some(file), _) => check_file(file),
-        (None, Some(out)) => write(&workspace()?, args, out, quiet),
-        (None, None) => bail!("say where to write it, with --out DIR"),
+    let printing = args.pace.map_or(Printing::Recorded, Printing::Paced);
+    let conditions = Conditions { printing, faults: args.chat.faults(), ..Conditions::default() };
+    match (&args.check, &args.out, &args.subject) {
+        (Some(file), ..) => check_file(file),
+        (None, Some(out), Some(subject)) => write_subject(
+            &workspace()?,
+            args,
+            Proven { subject, conditions: &conditions, out },
+            quiet,
+        ),
+        (None, Some(out), None) if conditions.are_recorded() => {
+            write(&workspace()?, args, out, quiet)
+        }
+        (None, Some(_), None) => bail!("{FOR_GATEWAYS}"),
+        (None, None, _) => bail!("say where to write it, with --out DIR"),
     }
+}
+
+/// A gateway whose runs are proven.
+#[derive(Clone, Copy)]
+struct Proven<'a> {
+    subject: &'a str,
+    conditions: &'a Conditions,
+    out: &'a Path,
+}
+
+/// Writes the proof of a gateway from its run.
+fn write_subject(
+    workspace: &Workspace,
+    args: &Args,
+    proven: Proven<'_>,
+    quiet: bool,
+) -> anyhow::Result<ExitStatus> {
+    let Proven { subject, conditions, out: dir } = proven;
+    let selection = args.selection.select(workspace, Names::default())?;
+    let subjects = Subjects::load(workspace.root())?;
+    let gateway = gateway(&subjects, subject)?;
+    check_chat(conditions, gateway)?;
+    let machine = Machine::new(args.rig_limits.limits())?;
+    let how = Confirmation { yes: args.consent.yes, quiet };
+    machine.ask(workspace, &subjects, subject, how)?;
+    let mut progress = ProgressLine::new(quiet);
+    let mut rigged = GatewaySubject::new(gateway, conditions, machine.rig(workspace));
+    let suite = run_suite(&mut rigged, SuiteOptions::new(&selection), &mut progress.reporter())?;
+    let played = rigged.played;
+    progress.clear();
+    let mut out = terminal::stdout();
+    print_left_out(&mut out, &suite)?;
+    let seen: Vec<SeenRun> = played
+        .iter()
+        .map(|(job, seen)| seen_run(gateway, conditions, job, seen, found(&suite, job)))
+        .collect();
+    let judged = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, Vec::new());
+    complain(&judged);
+    if seen.is_empty() || !judged.troubles().is_empty() {
+        findings(&judged, Detail::default(), &mut out.screen())?;
+        terminal::note("nothing was written, because a recording was not played to its end");
+        return Ok(if seen.is_empty() { ExitStatus::Nothing } else { exit(&judged) });
+    }
+    let tested = TestedSubject {
+        subject: gateway.shown(),
+        revision: revision(workspace, gateway, &machine)?,
+        run: format!("`{}` on {}", command_line(), clock::today()),
+    };
+    let about = seen_head(&tested).replace('`', "");
+    let report = ProofRunReport::of_subject(&tested, &seen);
+    let published = [
+        ("index.html", seen_page(&format!("Proof: {}", tested.subject), &about, &seen)),
+        ("proof.md", subject_text(&tested, &seen, &suite.notes)),
+        (REPORT, report.to_json().context("can't write the report as JSON")?),
+    ];
+    let allowed = played.iter().flat_map(|(job, _)| &job.cassette.manifest.allowed_secrets);
+    refuse_secrets(&secrets_in(&published, &allowed.collect::<Vec<_>>()))?;
+    publish(dir, args, published, quiet)?;
+    findings(&judged, Detail::default(), &mut out.screen())?;
+    Ok(if judged.holds() { ExitStatus::Ok } else { ExitStatus::Findings })
+}
+
+/// Returns the findings of a recording.
+fn found(suite: &SuiteRun, job: &Job) -> Vec<Finding> {
+    let check = format!("{}::", job.version());
+    let of_it = suite.scenarios.iter().filter(|run| run.name == job.scenario.name.as_str());
+    let checks = of_it.flat_map(|run| &run.checks).filter(|one| one.name.starts_with(&check));
+    checks.flat_map(|one| one.findings.iter().cloned()).collect()
 }
 
 fn write(
@@ -107,16 +208,44 @@ fn write(
         ("preview.svg", picture(&cases)),
         (REPORT, ProofRunReport::of(&cases).to_json().context("can't write the report as JSON")?),
     ];
-    let secrets = secrets(&cases, &published);
-    if let Some(first) = secrets.first() {
-        bail!(
-            "{} would be published, the first is {first}; nothing was written; make the recording \
-             again with `clitape record --redact` or `clitape import --redact`, or allow the rule there with \
-             `clitape record --allow-secrets {}`",
-            plural(secrets.len(), "secret"),
-            first.rule
-        );
-    }
+    let allowed = cases.iter().flat_map(|case| &case.manifest.allowed_secrets);
+    let mut secrets = secrets_in(&published, &allowed.collect::<Vec<_>>());
+    secrets.extend(cases.iter().flat_map(|case| case.secrets.clone()));
+    refuse_secrets(&secrets)?;
+    publish(dir, args, published, quiet)?;
+    let mut out = terminal::stdout();
+    let scenario =
+        |ProofCase { name, checks, .. }: ProofCase| ScenarioRun { name, pending: 0, checks };
+    let scenarios = cases.into_iter().map(scenario).collect();
+    let report = Report::new(env!("CARGO_PKG_VERSION"), scenarios, Vec::new());
+    findings(&report, Detail::default(), &mut out.screen())?;
+    Ok(if report.holds() { ExitStatus::Ok } else { ExitStatus::Findings })
+}
+
+/// Returns the secrets in the published files, without those of rules that the recordings allow.
+fn secrets_in(published: &[(&str, String)], allowed: &[&String]) -> Vec<Hit> {
+    let hits = published.iter().flat_map(|(file, text)| scan(file, text.as_bytes()));
+    hits.filter(|hit| !allowed.iter().any(|rule| **rule == hit.rule)).collect()
+}
+
+fn refuse_secrets(secrets: &[Hit]) -> anyhow::Result<()> {
+    let Some(first) = secrets.first() else { return Ok(()) };
+    bail!(
+        "{} would be published, the first is {first}; nothing was written; make the recording \
+         again with `clitape record --redact` or `clitape import --redact`, or allow the rule there with \
+         `clitape record --allow-secrets {}`",
+        plural(secrets.len(), "secret"),
+        first.rule
+    )
+}
+
+/// Writes the files of a proof and the picture of its page, and names them.
+fn publish<const N: usize>(
+    dir: &Path,
+    args: &Args,
+    published: [(&str, String); N],
+    quiet: bool,
+) -> anyhow::Result<()> {
     make_folder(dir)?;
     let published = published.map(|(file, text)| (dir.join(file), text));
     let paths = published.each_ref().map(|(path, _)| path.clone());
@@ -126,29 +255,36 @@ fn write(
         out.line(format_args!("wrote {}", path.display()))?;
     }
     if !args.no_png {
+        let mut progress = ProgressLine::new(quiet);
         progress.step("taking a picture of the page with Chromium");
         let taken = write_png(dir)?;
         progress.clear();
         out.line(taken)?;
     }
-    let scenario =
-        |ProofCase { name, checks, .. }: ProofCase| ScenarioRun { name, pending: 0, checks };
-    let scenarios = cases.into_iter().map(scenario).collect();
-    let report = Report::new(env!("CARGO_PKG_VERSION"), scenarios, Vec::new());
-    findings(&report, Detail::default(), &mut out.screen())?;
-    Ok(if report.holds() { ExitStatus::Ok } else { ExitStatus::Findings })
+    Ok(())
 }
 
-/// Returns the secrets in the published files and in the recordings behind them, without those that the recordings
-/// allow.
-fn secrets(cases: &[ProofCase], published: &[(&str, String)]) -> Vec<Hit> {
-    let mut hits: Vec<Hit> =
-        published.iter().flat_map(|(file, text)| scan(file, text.as_bytes())).collect();
-    let allowed: Vec<&String> =
-        cases.iter().flat_map(|case| &case.manifest.allowed_secrets).collect();
-    hits.retain(|hit| !allowed.iter().any(|rule| *rule == hit.rule));
-    hits.extend(cases.iter().flat_map(|case| case.secrets.clone()));
-    hits
+/// Returns what identifies the gateway: its version in `clitape.toml`, or the revision of the repository that has it.
+fn revision(
+    workspace: &Workspace,
+    gateway: NamedGateway<'_>,
+    machine: &Machine,
+) -> anyhow::Result<String> {
+    if let Some(version) = gateway.version.or(gateway.spec.version.as_deref()) {
+        return Ok(version.to_owned());
+    }
+    Ok(match machine.revision(workspace.root())? {
+        Some((sha, false)) => sha,
+        Some((sha, true)) => format!("{sha}, with changes that are not committed"),
+        // The check of a proof takes this word for none.
+        None => "unknown".to_owned(),
+    })
+}
+
+/// Returns the command line of this run.
+fn command_line() -> String {
+    let words = std::env::args().skip(1).map(|word| shell_quote(&word));
+    std::iter::once("clitape".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// Makes the picture of the page. A failure is returned as a sentence, because the proof is complete without it.

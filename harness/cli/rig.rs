@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::text::plain;
-use clitape_rig::subject::{Front, GatewaySubject, RunEvent, Subjects, page_of_run};
-use clitape_runner::report::{Detail, Report, TerminalChat, findings, write_entry};
+use clitape_rig::subject::{Front, GatewaySubject, RunEvent, Subjects, seen_run};
+use clitape_runner::report::{
+    Detail, ONE_RUN, Report, TerminalChat, findings, seen_page, write_entry,
+};
 use clitape_runner::suite::select::{NamePattern, Selector};
 use clitape_runner::suite::{SuiteOptions, TrialEvent, run as run_suite};
 
@@ -129,7 +131,8 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
         let path = dir.join("index.html");
         let found: Vec<_> =
             report.checks().flat_map(|(_, check)| check.findings.iter().cloned()).collect();
-        write_file(&path, page_of_run(gateway, &conditions, job, seen, &found))?;
+        let run = seen_run(gateway, &conditions, job, seen, found);
+        write_file(&path, seen_page(&gateway.shown(), ONE_RUN, &[run]))?;
         out.line(format_args!("wrote {}", path.display()))?;
     }
     Ok(if report.holds() { ExitStatus::Ok } else { ExitStatus::Findings })

@@ -11,18 +11,19 @@ use clitape_recording::scenario::{SeedRange, Seeds, Workspace};
 use clitape_recording::text::{TerminalSafe, plural};
 use clitape_rig::subject::{
     Conditions, DriveResult, GatewaySubject, Job, NamedGateway, ParserSubject, ReplaySubject,
-    SubjectSpec, Subjects, page_of_run,
+    SubjectSpec, Subjects, seen_run,
 };
 use clitape_runner::check::{FailureMemory, Marks};
 use clitape_runner::report::{
-    Cause, CheckRun, Pages, Report, Trouble, findings, marks, page, scenario_line, summary, timings,
+    Cause, CheckRun, ONE_RUN, Pages, Report, Trouble, findings, marks, page, scenario_line,
+    seen_page, summary, timings,
 };
 use clitape_runner::suite::select::Selection;
 use clitape_runner::suite::{
     GatheredCases, OwnGateway, ProofCase, SuiteOptions, SuiteRun, TrialEvent, run as run_suite,
 };
 
-use crate::conditions::{ConditionArgs, check_chat, faults_line};
+use crate::conditions::{ConditionArgs, FOR_GATEWAYS, check_chat, faults_line};
 use crate::confirm::Confirmation;
 use crate::exit::ExitStatus;
 use crate::input::{JobsArg, Names, SelectionArgs, WorkLimits, duration};
@@ -94,9 +95,7 @@ fn run_once(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<E
         return test_subject(workspace, &selection, args, subject, &conditions, quiet);
     }
     if !conditions.are_recorded() {
-        bail!(
-            "--pace, --lives-on, --agent-faults, --c-locale and the faults of the chat are for a gateway; name it with --subject"
-        );
+        bail!("{FOR_GATEWAYS}");
     }
     let options = SuiteOptions {
         update: args.update,
@@ -218,7 +217,8 @@ fn subject_pages(
             run.checks.iter().flat_map(|check| check.findings.iter().cloned()).collect();
         let version = job.version().to_string();
         let file = format!("{}-{version}.html", run.name);
-        write_file(&dir.join(&file), page_of_run(gateway, conditions, job, seen, &found))?;
+        let seen = seen_run(gateway, conditions, job, seen, found);
+        write_file(&dir.join(&file), seen_page(&gateway.shown(), ONE_RUN, &[seen]))?;
         pages.entry(run.name.clone()).or_default().push((version, file));
     }
     Ok(pages)

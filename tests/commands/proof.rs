@@ -30,21 +30,33 @@ fn read(dir: &Path, file: &str) -> String {
 }
 
 #[test]
-fn a_proof_shows_what_the_command_prints_and_passes_the_check() {
+fn a_proof_draws_each_chat_and_passes_the_check() {
     let dir = proof(&["three-tools/2.1.329", "bash-count/1.0.128", "resume-fork/2.1.329"]);
     let text = read(dir.path(), "proof.md");
-    let shown: Vec<&str> = text.split("```text\n$ clitape ").skip(1).collect();
-    assert_eq!(shown.len(), 4, "one for each run");
-    for block in shown {
-        let (command, output) = block.split_once('\n').unwrap();
-        let args: Vec<&str> = command.split(' ').collect();
-        let (code, out, _) = run(root(), &args);
-        assert_eq!((code, out.trim_end()), (0, output.split("\n```").next().unwrap()), "{command}");
+    let chats: Vec<&str> = text.split("\n### ").skip(1).collect();
+    assert_eq!(chats.len(), 4, "one for each run");
+    for chat in &chats {
+        let (heading, _) = chat.split_once('\n').unwrap();
+        assert!(heading.ends_with("): all held") && chat.contains(" You ─╮\n"), "{chat}");
+        let (_, command) = chat.split_once("`clitape ").unwrap();
+        let args: Vec<&str> = command.split('`').next().unwrap().split(' ').collect();
+        assert_eq!(run(root(), &args).0, 0, "{command}");
     }
-    let rules = RULES.iter().filter(|rule| rule.needs.scope != RuleScope::Others).count();
-    let rules = format!("{rules} invariants, {rules} held");
+    // The chat where its last tool shows, and at the end.
+    let [working, end] = ["🛠️ Bash: search \"port\" in", "│ They do not agree: the server"];
+    assert!(
+        chats[0].find(working) < chats[0].rfind(end) && chats[0].contains(working),
+        "{}",
+        chats[0]
+    );
+    let (_, counted) = text.split_once("; 64 plans, 64 equal; ").unwrap();
+    let (count, _) = counted.split_once(" rules at stake").unwrap();
+    let all = RULES.iter().filter(|rule| rule.needs.scope != RuleScope::Others).count();
+    assert!((10..all).contains(&count.parse().unwrap()), "{count} of {all}");
+    assert!(counted.starts_with(&format!("{count} rules at stake, {count} held")), "{counted}");
     for told in [
-        rules.as_str(),
+        "- Subject: clitape\u{2019}s own bridge\n- Revision: clitape ",
+        "- Run: `clitape test three-tools`, ",
         "the `claude` command 2.1.329 (sha256 `30e2724e2aecb1bf5dc9f3130901afb71c5fa229051c190a6d7ad9aff6378d6d`) \
          on linux-x86_64, recorded from the real CLI",
         "the `claude` command 1.0.128 (sha256 `c31ab34b",
@@ -154,7 +166,7 @@ fn a_proof_of_a_dialogue_shows_both_sides() {
     let prompt = "Make a file that is called made.txt.";
     let own = format!(r#""spans":[{{"text":"{prompt}","marks":"own"}}]"#);
     let asked = format!("<b>Message</b> <q>{prompt}</q> <small>0.200 s</small>");
-    let written = format!("The person writes at 0.200 s: `{prompt}`");
+    let written = format!("{prompt} │\n");
     let [button, decided] = ["[ ✅ Allow ]", "✅ Allowed after 3 s"];
     for (file, expect) in [
         ("index.html", &[&own, &asked, r#"{"text":"[ ✅ Allow ]","marks":"button"}"#, decided][..]),
@@ -185,7 +197,7 @@ fn a_proof_of_an_interrupt_shows_who_stopped_the_agent() {
         ("index.html", &[&pressed, "<b>Interrupt</b> ⏹ Stop <small>2.800 s</small>"][..]),
         ("preview.svg", &["<rect class=\"bubble own\"", button]),
         ("preview.cast", &[" You ─╮", button]),
-        ("proof.md", &["The person interrupts at 2.800 s: ⏹ Stop"]),
+        ("proof.md", &["[ ⏹ Stop ] │\n"]),
     ] {
         let text = read(dir.path(), file);
         for expect in expect {
@@ -301,10 +313,13 @@ fn an_import_is_no_evidence_and_says_so() {
 fn what_can_t_be_proved_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("body.md");
-    fs::write(&file, "## Real behavior proof\n\n- Evidence: tbd\n").unwrap();
+    fs::write(&file, "## Real behavior proof\n\n- Evidence: tbd\n- Revision: unknown\n").unwrap();
     let file = file.to_str().unwrap();
     for (args, expect, told) in [
         (&["proof", "--check", file][..], 3, "  Evidence after fix"),
+        (&["proof", "--check", file], 3, "\n  Subject\n  Revision\n  Run\n"),
+        (&["proof", "x", "--out", "x", "--chat-seed", "1"], 2, "name it with --subject"),
+        (&["proof", "x", "--out", "x", "--pace", "1"], 2, "--subject"),
         (&["proof", "--check", "none.md"], 2, "can't read none.md"),
         (
             &["proof", "three-tools/9.9.9", "--out", "x"],

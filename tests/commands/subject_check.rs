@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that can't be set up fails")]
 
 use std::fs;
+use std::process::Command;
 use std::sync::Mutex;
 
 use crate::common::{check, has_program, root, run, workspace};
@@ -227,6 +228,49 @@ fn a_slow_gateway_is_waited_for_and_its_output_is_kept() {
     }
     let err = ["--subject"];
     check(dir.path(), &["test", "--log", "its.log"], 2, &[], &err);
+}
+
+#[test]
+fn a_gateway_is_proven_from_its_run() {
+    if !has_program("python3") || !has_program("git") {
+        return;
+    }
+    let dir = workspace(&["plain-text"]);
+    let case = Case { env: &[], settings: "idle_s = 2", says: &[] };
+    fs::write(dir.path().join("clitape.toml"), subject(&case)).unwrap();
+    let proof = ["proof", "--yes", "--no-png", "--subject", "mine", "plain-text", "--out", "p"];
+    let prove = || {
+        check(dir.path(), &proof, 0, &["wrote p/proof.md"], &[]);
+        fs::read_to_string(dir.path().join("p/proof.md")).unwrap()
+    };
+    let verify = ["proof", "--check", "p/proof.md"];
+    // Nobody can find out what ran there.
+    assert!(prove().contains("- Subject: mine\n- Revision: unknown\n- Run: `clitape proof --yes "));
+    check(dir.path(), &verify, 3, &["say nothing", "\n  Revision\n"], &[]);
+    for args in [&["init", "-q"][..], &["add", "."], &["commit", "-q", "-m", "first"]] {
+        let who = ["-c", "user.name=a", "-c", "user.email=a@example.invalid"];
+        let git = Command::new("git").current_dir(dir.path()).args(who).args(args).status();
+        assert!(git.unwrap().success(), "{args:?}");
+    }
+    let text = prove();
+    check(dir.path(), &verify, 0, &["passed: "], &[]);
+    let page = fs::read_to_string(dir.path().join("p/index.html")).unwrap();
+    for (told, whole) in [
+        ("### ", &text),
+        (" (plain-text/2.1.332): all held\n", &text),
+        ("gateway (real: mine, `python3", &text),
+        (" You ─╮\n", &text),
+        ("the server and network of a real chat service", &text),
+        ("What was run is mine, revision ", &page),
+        ("last</b>", &page),
+        ("What is recorded and what is real", &page),
+    ] {
+        assert!(whole.contains(told), "no `{told}` in\n{whole}");
+    }
+    let path = dir.path().join("p/proof.md");
+    let told = "contradicted: the text does not name the subject that was tested: mine";
+    fs::write(&path, text.replace("mine", "another")).unwrap();
+    check(dir.path(), &verify, 3, &[told], &[]);
 }
 
 #[test]

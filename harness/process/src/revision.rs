@@ -72,6 +72,18 @@ impl Revision {
         &self.sha[..self.sha.len().min(12)]
     }
 
+    /// Returns whether files of the repository differ from what is committed; new ones don't count.
+    ///
+    /// # Errors
+    ///
+    /// [`ProcessError::Stopped`]; if git can't be run.
+    pub fn has_changes(&self, stop: &AtomicBool) -> Result<bool, ProcessError> {
+        let limits = InstallLimits::default().of_program(None);
+        let git = Git { folder: &self.folder, variables: &[], limits, stop };
+        let ended = git.run(&["status", "--porcelain", "--untracked-files=no"])?;
+        Ok(!ended.is_success() || !ended.stdout_text().is_empty())
+    }
+
     /// Returns whether the revision has a file of this path.
     ///
     /// # Errors

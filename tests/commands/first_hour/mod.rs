@@ -106,7 +106,7 @@ fn the_commands_of_readme_lead_to_a_red_and_then_a_green_check() {
         &["10 cassettes, 52 goldens, ", "TP001 not-recorded first-scenario", "1 finding"],
     );
     play(own[0], 0, &["wrote cassettes/first-scenario/2.1.332"]);
-    play(own[1], 0, &["What do my notes say?"]);
+    play(own[1], 0, &["Your notes say: buy bread, call Ada."]);
     play(own[2], 0, &["11 scenarios: 11 cassettes, 56 goldens, ", "all held"]);
     if !has_program("python3") {
         return;

@@ -20,10 +20,9 @@ use clitape_recording::chat::{ChatView, SeenMessage};
 use clitape_recording::facts::LazyFacts;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Scenario;
-use clitape_recording::trace::{Entry, Lane};
-use clitape_runner::report::{SeenRun, seen_page};
+use clitape_recording::trace::Entry;
+use clitape_runner::report::SeenRun;
 use clitape_runner::suite::CaseRun;
-use serde_json::{Map, Value};
 
 use super::boot::{LOOK, PersonSide};
 use super::bus::{self, BusError};
@@ -683,7 +682,7 @@ impl DriveResult {
         job: &Job,
         gateway: NamedGateway<'_>,
         conditions: &Conditions,
-    ) -> [(&'static str, String); 4] {
+    ) -> [(&'static str, String); 5] {
         let cli = &job.cassette.manifest.cli;
         let (front, played) = match gateway.spec.front {
             Front::Chat => {
@@ -714,6 +713,11 @@ impl DriveResult {
             (
                 "claude",
                 format!("recorded: what CLI {} printed on {}{times}", cli.version, cli.date),
+            ),
+            (
+                "not covered",
+                "the server and network of a real chat service, and answers of a live model"
+                    .to_owned(),
             ),
         ]
     }
@@ -753,31 +757,21 @@ pub(super) fn observation(
     }
 }
 
-/// Writes the page of a run.
-pub fn page_of_run(
+/// Returns a run for its page and for a proof, with these findings.
+pub fn seen_run(
     gateway: NamedGateway<'_>,
     conditions: &Conditions,
     job: &Job,
     seen: &DriveResult,
-    findings: &[Finding],
-) -> String {
-    let stdout = job.cassette.whole_stdout();
-    let reads = seen.reads.iter().zip(stdout.split_inclusive(|&byte| byte == b'\n'));
-    let read = |(at, line): (&u64, &[u8])| {
-        let mut data = Map::new();
-        data.insert("bytes".to_owned(), Value::from(line.len()));
-        Entry::new(*at, Lane::Read, "chunk", data)
-    };
-    let mut entries: Vec<Entry> = reads.map(read).chain(seen.entries.iter().cloned()).collect();
-    entries.sort_by_key(|entry| entry.at);
-    seen_page(SeenRun {
-        title: &job.scenario.title,
-        name: &job.name(),
-        about: &job.scenario.about,
-        subject: &gateway.shown(),
-        legs: &seen.legs(job, gateway, conditions),
-        ending: &seen.how(),
-        run: &CaseRun::of_subject(&job.scenario, &job.cassette, entries),
+    findings: Vec<Finding>,
+) -> SeenRun {
+    SeenRun {
+        title: job.scenario.title.clone(),
+        name: job.name(),
+        about: job.scenario.about.clone(),
+        legs: seen.legs(job, gateway, conditions).into(),
+        ending: seen.how(),
+        run: CaseRun::of_subject(&job.scenario, &job.cassette, &seen.reads, &seen.entries),
         findings,
-    })
+    }
 }

@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use clitape_recording::chat::{ChatChange, ChatView, SeenMessage};
 use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::markup::{BUTTON, Span, button, literal};
+use clitape_recording::text::plural;
 use clitape_recording::trace::{Entry, Lane};
 use serde_json::Value;
 
@@ -150,6 +151,49 @@ pub(super) fn act(entry: &Entry) -> Option<PersonAct<'_>> {
 /// The most columns of a message, and those around it.
 const WIDTH: usize = 64;
 const AROUND: usize = 3;
+
+/// The most lines of a message in a text; of a longer one, the middle is left out.
+const MOST_LINES: usize = 16;
+
+/// Draws the chat after each of these entries as lines of text, without colours; long messages lose their middle.
+/// `prompt` is that of the command line, which is the person's first message.
+#[allow(clippy::expect_used, reason = "memory takes every write")]
+pub(super) fn drawn(prompt: Option<&str>, entries: &[Entry], after: &[usize]) -> String {
+    let mut chat = TwoSidedChat::default();
+    let asked = |text| WrittenMessage { span: asked(text), above: 0, entry: 0 };
+    chat.written.extend(prompt.map(asked));
+    let mut chat = TerminalChat { chat, ..TerminalChat::default() };
+    let mut text = String::new();
+    for (number, entry) in entries.iter().enumerate() {
+        chat.apply(entry);
+        if after.contains(&number) {
+            let mut out = Vec::new();
+            chat.drawn = 0;
+            chat.draw(&mut Screen::new(&mut out, None), entry.at)
+                .expect("memory takes every write");
+            text += &anstream::adapter::strip_str(&String::from_utf8_lossy(&out)).to_string();
+        }
+    }
+    without_middles(&text)
+}
+
+/// Leaves out the middle of each message of many lines.
+fn without_middles(drawn: &str) -> String {
+    let lines: Vec<&str> = drawn.lines().collect();
+    let messages = lines.chunk_by(|a, b| a.starts_with('│') && b.starts_with('│'));
+    let mut kept = Vec::new();
+    for message in messages {
+        let (first, last) = (MOST_LINES / 2, message.len().saturating_sub(MOST_LINES / 2));
+        if message.len() <= MOST_LINES {
+            kept.extend(message.iter().map(|line| (*line).to_owned()));
+            continue;
+        }
+        kept.extend(message[..first].iter().map(|line| (*line).to_owned()));
+        kept.push(format!("│ … {} …", plural(last - first, "more line")));
+        kept.extend(message[last..].iter().map(|line| (*line).to_owned()));
+    }
+    kept.join("\n")
+}
 
 /// A chat that is drawn in a terminal, with the number of lines that it takes there.
 ///

@@ -111,11 +111,20 @@ impl ProofCase {
         self.checks.iter().flat_map(|check| &check.findings)
     }
 
-    /// Returns the invariants, each with the finding that breaks it.
+    /// Returns the invariants that the shown replays could break, and those that are broken, each with its finding.
     pub(crate) fn invariants(&self) -> Vec<(&'static Rule, Option<&Finding>)> {
         let broken = |kind| self.findings().find(|finding| finding.id == kind);
+        let is_at_stake = |rule: &Rule| self.runs.iter().any(|run| rule.is_at_stake(&run.replay));
         let own = RULES.iter().filter(|rule| rule.needs.scope != RuleScope::Others);
-        own.map(|rule| (rule, broken(rule.kind))).collect()
+        let own = own.map(|rule| (rule, broken(rule.kind)));
+        own.filter(|(rule, broken)| broken.is_some() || is_at_stake(rule)).collect()
+    }
+
+    /// Returns the number of invariants that were at stake, and of those that held, in words.
+    pub(crate) fn rules_word(&self) -> String {
+        let invariants = self.invariants();
+        let held = invariants.iter().filter(|(_, broken)| broken.is_none()).count();
+        format!("{} at stake, {held} held", plural(invariants.len(), "rule"))
     }
 
     /// Returns the finding of a plan whose trace differs from that of the uncut replay.
@@ -247,14 +256,40 @@ impl CaseRun {
         runs
     }
 
-    /// Returns the run of a cassette at a subject, in which `entries` were seen.
-    pub fn of_subject(scenario: &Scenario, cassette: &Cassette, entries: Vec<Entry>) -> Self {
+    /// Returns the run of a cassette at a subject, in which `seen` came. Line `n` of stdout was printed at `printed[n]`; what
+    /// the parser says of it is shown at that time.
+    pub fn of_subject(
+        scenario: &Scenario,
+        cassette: &Cassette,
+        printed: &[u64],
+        seen: &[Entry],
+    ) -> Self {
         let stdin = stdin_lines(&cassette.stdin, &cassette.timeline);
         let capture = Capture { stdout: &cassette.stdout, stdin: &stdin };
-        let plan = Plan::cut(&cassette.stdout, &cassette.timeline, Cut::None, 1);
+        let plan = Plan::cut(&cassette.stdout, &cassette.timeline, Cut::Line, 1);
         let setup = Setup { run: scenario.run, channel: None, acp: None };
         let input = format!("cassettes/{}/{}", scenario.name, cassette.version());
-        Self::first(cassette, ReplayRequest::new(input), entries, replay(capture, &plan, setup))
+        let replay = replay(capture, &plan, setup);
+        let mut lines = printed.iter();
+        let mut at = 0;
+        let mut entries = Vec::new();
+        for entry in &replay.entries {
+            match entry.lane {
+                Lane::Read => match lines.next() {
+                    Some(printed) => at = *printed,
+                    None => break,
+                },
+                // The acts of the person are among what was seen.
+                Lane::Lifecycle if entry.kind != "host_message" => {}
+                _ => continue,
+            }
+            let mut entry = entry.clone();
+            entry.at = at;
+            entries.push(entry);
+        }
+        entries.extend(seen.iter().cloned());
+        entries.sort_by_key(|entry| entry.at);
+        Self::first(cassette, ReplayRequest::new(input), entries, replay)
     }
 
     fn first(

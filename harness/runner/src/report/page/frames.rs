@@ -167,10 +167,15 @@ pub(crate) struct KeyFrame {
 }
 
 /// Returns the key frames in their order: the first sign of life, each frame that comes after tool calls began, the
-/// first one with text, a message of the person, and the final text.
+/// first one with text, a message of the person, and the final text; the last one where no text is said to be final.
 pub(crate) fn key_frames(entries: &[Entry], chat: &ChatFrames) -> Vec<KeyFrame> {
     let mut found = Vec::new();
     let (mut next, mut has_sign, mut has_text, mut own) = (0, false, false, 0);
+    let is_final = |frame: &ChatFrame| chat.shown(frame).any(|message| message.is_final);
+    // A gateway of others does not say which of its texts is the final one.
+    let is_over =
+        entries.iter().any(|entry| entry.lane == Lane::Lifecycle && entry.kind == "outcome");
+    let says_none = is_over && !chat.frames.iter().any(is_final);
     for (number, frame) in chat.frames.iter().enumerate() {
         let mut titles: Vec<String> = Vec::new();
         if frame.written > own {
@@ -195,10 +200,11 @@ pub(crate) fn key_frames(entries: &[Entry], chat: &ChatFrames) -> Vec<KeyFrame> 
                 titles.push("text".into());
             }
         }
-        let is_final = |frame: &ChatFrame| chat.shown(frame).any(|message| message.is_final);
         let before = number.checked_sub(1).and_then(|before| chat.frames.get(before));
         if is_final(frame) && !before.is_some_and(is_final) {
             titles.push("final".into());
+        } else if says_none && number + 1 == chat.frames.len() && frame.is_answered() {
+            titles.push("last".into());
         }
         if !titles.is_empty() {
             found.push(KeyFrame { title: titles.join(", "), frame: number });
@@ -361,6 +367,8 @@ mod tests {
             Some("Go."),
             &[(0, "asked"), (2, "first sign, Read"), (7, "Bash, text"), (9, "final")],
         );
+        let end = (8, "outcome", r#""status":"ok""#);
+        check(&[read, send, edit, end], None, &[(2, "first sign, Read"), (7, "last")]);
         check(&[read], Some("Go."), &[(0, "asked")]);
         check(&[read], None, &[]);
     }

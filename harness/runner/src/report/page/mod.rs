@@ -94,7 +94,12 @@ pub fn page(cases: &[ProofCase]) -> String {
         }
         "\n"
         main {
-            @if cases.len() > 1 { (contents(cases)) }
+            @if cases.len() > 1 {
+                (contents(cases.iter().map(|case| {
+                    let place = format!("{} · claude {}", case.name, case.version());
+                    (case.findings().count(), case.title.as_str(), place)
+                })))
+            }
             @for (number, (place, case)) in places.zip(cases).enumerate() {
                 div id=(anchor(number)) { (section(place, case, &data.runs[place..])) }
             }
@@ -114,21 +119,41 @@ pub(crate) fn own_bridge() -> String {
     )
 }
 
+/// Returns the parts of a replay of clitape's own bridge, each as recorded, real, or not covered.
+pub(crate) fn own_legs(case: &ProofCase) -> [(&'static str, String); 5] {
+    let cli = &case.manifest.cli;
+    let bridge =
+        format!("real: clitape\u{2019}s own bridge, version {}", env!("CARGO_PKG_VERSION"));
+    [
+        ("person", "recorded: what the host of the recording wrote".to_owned()),
+        ("chat", "played: each call is answered in memory, in virtual time".to_owned()),
+        ("gateway", bridge),
+        (
+            "claude",
+            format!("{}: version {}, {}", origin(case.manifest.origin), cli.version, cli.date),
+        ),
+        ("not covered", NEVER_TESTED.to_owned()),
+    ]
+}
+
+/// The parts that no replay can test.
+pub(crate) const NEVER_TESTED: &str = "delivery over the network of a chat service (the Bot API's calls were \
+                                       answered in memory), and answers of a live model (the model was scripted)";
+
 /// Returns the name of a case on the page.
 fn anchor(number: usize) -> String {
     format!("case-{number}")
 }
 
-/// Returns a list of the cases, each with its state.
-fn contents(cases: &[ProofCase]) -> Markup {
+/// Returns a list of the cases, each with the number of its findings, its title and its name.
+fn contents<'a>(cases: impl Iterator<Item = (usize, &'a str, String)>) -> Markup {
     html! {
         ul.contents {
-            @for (number, case) in cases.iter().enumerate() {
-                @let findings = case.findings().count();
+            @for (number, (findings, title, name)) in cases.enumerate() {
                 li {
                     (badge(findings == 0, &verdict(&Tally::of_findings(findings)))) " "
-                    a href={ "#" (anchor(number)) } { (case.title) }
-                    " " small { (case.name) " · claude " (case.version()) }
+                    a href={ "#" (anchor(number)) } { (title) }
+                    " " small { (name) }
                 }
                 "\n"
             }
@@ -137,59 +162,79 @@ fn contents(cases: &[ProofCase]) -> Markup {
     }
 }
 
-/// A run of a cassette at a subject, for its page.
-#[derive(Debug, Clone, Copy)]
-pub struct SeenRun<'a> {
+/// A run of a cassette at a subject, for its page and for a proof.
+#[derive(Debug, Clone)]
+pub struct SeenRun {
     /// The scenario in one line.
-    pub title: &'a str,
+    pub title: String,
     /// The scenario and the version of the CLI.
-    pub name: &'a str,
+    pub name: String,
     /// The sentence about what the scenario shows.
-    pub about: &'a str,
-    /// The subject.
-    pub subject: &'a str,
+    pub about: String,
     /// The parts of the run, each with its nature: recorded, real, or played by clitape.
-    pub legs: &'a [(&'static str, String)],
+    pub legs: Vec<(&'static str, String)>,
     /// The ending of the run.
-    pub ending: &'a str,
+    pub ending: String,
     /// The recorded output, and the entries that were seen.
-    pub run: &'a CaseRun,
+    pub run: CaseRun,
     /// The findings.
-    pub findings: &'a [Finding],
+    pub findings: Vec<Finding>,
 }
 
-/// Writes the page of a run at a subject.
-pub fn seen_page(seen: SeenRun<'_>) -> String {
-    let SeenRun { title, name, about, subject, legs, ending, run, findings } = seen;
-    let shown = data(run, ChatProfile::Telegram);
+/// What is said of a page with one run.
+pub const ONE_RUN: &str = "One recording at a real gateway, in real time.";
+
+/// Writes the page of runs at a subject. `about` says what was run.
+pub fn seen_page(subject: &str, about: &str, seen: &[SeenRun]) -> String {
+    let findings: usize = seen.iter().map(|run| run.findings.len()).sum();
+    let data = seen.iter().map(|seen| data(&seen.run, ChatProfile::Telegram)).collect();
+    let data = PageData { runs: data };
     let body = html! {
         header {
-            h1 { (subject) " " (badge(findings.is_empty(), &verdict(&Tally::of_findings(findings.len())))) }
-            p {
-                "One recording at a real gateway, in real time. "
-                span.js-only { "Arrows step, space plays, Home and End go to the ends." }
-            }
+            h1 { (subject) " " (badge(findings == 0, &verdict(&Tally::of_findings(findings)))) }
+            p { (about) " " span.js-only { "Arrows step, space plays, Home and End go to the ends." } }
         }
         "\n"
         main {
-            section.case {
-                h2 { (title) " " small { (name) } } "\n"
-                p { (about) } "\n"
-                p.note { "The run: " (ending) "." } "\n"
-                @for finding in findings { (found(finding)) }
-                h3 { "What is recorded and what is real" } "\n"
-                table.invariants {
-                    tbody { @for (what, how) in legs { tr { td { b { (what) } } td { (how) } } "\n" } }
-                }
-                (run_section(0, run, &shown, true))
+            @if seen.len() > 1 {
+                (contents(seen.iter().map(|run| (run.findings.len(), &*run.title, run.name.clone()))))
+            }
+            @for (place, (seen, data)) in seen.iter().zip(&data.runs).enumerate() {
+                div id=(anchor(place)) { (seen_section(place, seen, data)) }
             }
         }
         "\n"
     };
-    let data = PageData { runs: vec![shown] };
     let script = Some((ScriptData::new(&data), SCRIPT));
-    let title = format!("{subject}: {name}");
+    let names: Vec<&str> = seen.iter().map(|run| run.name.as_str()).collect();
+    let title = format!("{subject}: {}", names.join(", "));
     PageFrame { title: &title, style: STYLE, body, script }.page()
+}
+
+/// Returns the section of a run at a subject; `place` is its index among the runs of the page.
+fn seen_section(place: usize, seen: &SeenRun, data: &RunData<'_>) -> Markup {
+    let SeenRun { title, name, about, legs, ending, run, findings } = seen;
+    html! {
+        section.case {
+            h2 { (title) " " small { (name) } } "\n"
+            p { (about) } "\n"
+            p.note { "The run: " (ending) "." } "\n"
+            @for finding in findings { (found(finding)) }
+            (run_section(place, run, data, true))
+            (legs_table(legs))
+        }
+    }
+}
+
+/// Returns the table of the parts of a run, each as recorded, real, played, or not covered.
+fn legs_table(legs: &[(&str, String)]) -> Markup {
+    html! {
+        h3 { "What is recorded and what is real" } "\n"
+        table.invariants {
+            tbody { @for (what, how) in legs { tr { td { b { (what) } } td { (how) } } "\n" } }
+        }
+        "\n"
+    }
 }
 
 fn data(run: &CaseRun, profile: ChatProfile) -> RunData<'_> {
@@ -256,6 +301,7 @@ fn section(place: usize, case: &ProofCase, data: &[RunData<'_>]) -> Markup {
             }
             (goldens(&case.goldens))
             (invariants(case))
+            (legs_table(&own_legs(case)))
             (provenance(case))
         }
         "\n"
@@ -268,16 +314,14 @@ fn failed(case: &ProofCase) -> impl Iterator<Item = (&str, &Finding)> {
 }
 
 fn verdicts(case: &ProofCase) -> Markup {
-    let invariants = case.invariants();
-    let held = invariants.iter().filter(|(_, broken)| broken.is_none()).count();
     let all_goldens = case.goldens.iter().all(|golden| golden.finding.is_none());
-    let word = format!("{}, {held} held", plural(invariants.len(), "invariant"));
+    let rules_hold = case.invariants().iter().all(|(_, broken)| broken.is_none());
     let origin = origin(case.manifest.origin);
     html! {
         p.verdicts {
             (badge(all_goldens && !case.goldens.is_empty(), &case.goldens_word())) " "
             (badge(case.diverging().is_none() && case.plans > 0, &case.sweep_word())) " "
-            (badge(held == invariants.len(), &word)) " "
+            (badge(rules_hold, &case.rules_word())) " "
             @if case.manifest.origin != Origin::Recorded {
                 (badge(false, &format!("{origin}: not recorded by clitape")))
             }
@@ -417,9 +461,9 @@ fn goldens(goldens: &[ComparedGolden]) -> Markup {
 fn invariants(case: &ProofCase) -> Markup {
     let further = if case.runs.len() == 1 { "" } else { "; further runs paced, in one chat" };
     html! {
-        h3 { "Invariants" } "\n"
+        h3 { "Rules" } "\n"
         details open[case.invariants().iter().any(|(_, broken)| broken.is_some())] {
-            summary { "Held in every channel, paced and under every plan" (further) }
+            summary { (case.rules_word()) ", in every channel, paced and under every plan" (further) }
             table.invariants {
                 tbody {
                     @for (rule, broken) in case.invariants() {

@@ -54,9 +54,11 @@ pub(super) fn waterfall(entries: &[Entry]) -> Markup {
     let calls = calls(entries, end);
     html! {
         div.waterfall {
-            @for (lane, name) in LANES { (strip(name, lane.as_str(), end, of(lane))) }
+            @for (lane, name) in LANES {
+                @if of(lane).next().is_some() { (strip(name, lane.as_str(), end, of(lane))) }
+            }
             @let more = calls.len().saturating_sub(CALLS);
-            @for (name, bar) in calls.into_iter().take(CALLS) { (strip(&name, "call", end, [bar])) }
+            @for (name, bars) in calls.into_iter().take(CALLS) { (strip(&name, "call", end, bars)) }
             @if more > 0 {
                 p.more { "+" (plural(more, "more tool call")) }
             }
@@ -123,10 +125,20 @@ fn class(entry: &Entry) -> &'static str {
     }
 }
 
-/// Returns the bars of tool calls from start to result; a call without a result lasts to the end.
-fn calls(entries: &[Entry], end: u64) -> Vec<(String, Bar<'static>)> {
-    let mut calls: Vec<(String, Bar<'static>)> = Vec::new();
+/// Ends the last bar of a call, and begins one of another class.
+fn begin_bar(bars: &mut Vec<Bar<'static>>, entry: &Entry, class: &'static str, end: u64) {
+    if let Some(last) = bars.last_mut() {
+        last.to = entry.at;
+    }
+    bars.push(Bar { from: entry.at, to: end, class, title: entry.headline() });
+}
+
+/// Returns the bars of tool calls from start to result; a call without a result lasts to the end. While a call waits for
+/// the answer of the person, it has a bar of its own.
+fn calls(entries: &[Entry], end: u64) -> Vec<(String, Vec<Bar<'static>>)> {
+    let mut calls: Vec<(String, Vec<Bar<'static>>)> = Vec::new();
     let mut open: HashMap<&str, usize> = HashMap::new();
+    let mut asked: HashMap<&str, usize> = HashMap::new();
     for entry in entries.iter().filter(|entry| entry.lane == Lane::Lifecycle) {
         let word = |key: &str| entry.field(key).and_then(Value::as_str).unwrap_or_default();
         match entry.kind.as_ref() {
@@ -134,10 +146,22 @@ fn calls(entries: &[Entry], end: u64) -> Vec<(String, Bar<'static>)> {
                 open.insert(word("id"), calls.len());
                 let title = entry.headline();
                 let bar = Bar { from: entry.at, to: end, class: "some", title };
-                calls.push((word("name").to_owned(), bar));
+                calls.push((word("name").to_owned(), vec![bar]));
+            }
+            "question" => {
+                if let Some(&call) = open.get(word("call")) {
+                    asked.insert(word("id"), call);
+                    begin_bar(&mut calls[call].1, entry, "waits", end);
+                }
+            }
+            "answered" => {
+                if let Some(call) = asked.remove(word("id")) {
+                    begin_bar(&mut calls[call].1, entry, "some", end);
+                }
             }
             "tool_result" => {
-                if let Some((_, bar)) = open.remove(word("id")).and_then(|at| calls.get_mut(at)) {
+                let bars = open.remove(word("id")).and_then(|at| calls.get_mut(at));
+                if let Some(bar) = bars.and_then(|(_, bars)| bars.last_mut()) {
                     bar.to = entry.at;
                     bar.class = class(entry);
                 }
@@ -166,6 +190,22 @@ mod tests {
         assert!(svg.contains("<div class=\"strip call\"><span>&lt;Bash&gt;</span>"), "{svg}");
         assert!(svg.contains("<rect class=\"bad\" x=\"99\" y=\"2\" width=\"498\""), "{svg}");
         assert!(svg.contains("<span>1.000 s</span>"), "{svg}");
+    }
+
+    #[test]
+    fn a_call_that_waits_for_the_person_shows_it() {
+        let entries: Vec<Entry> = [
+            r#"{"at":100,"lane":"lifecycle","kind":"tool_start","data":{"id":"t","name":"Bash"}}"#,
+            r#"{"at":200,"lane":"lifecycle","kind":"question","data":{"id":"q","call":"t"}}"#,
+            r#"{"at":700,"lane":"lifecycle","kind":"answered","data":{"id":"q"}}"#,
+            r#"{"at":900,"lane":"lifecycle","kind":"tool_result","data":{"id":"t"}}"#,
+        ]
+        .iter()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+        let [(_, bars)] = &calls(&entries, 1000)[..] else { panic!("one call") };
+        let bars: Vec<_> = bars.iter().map(|bar| (bar.from, bar.to, bar.class)).collect();
+        assert_eq!(bars, [(100, 200, "some"), (200, 700, "waits"), (700, 900, "some")]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Checks whether a pull request's text proves its claim: the fields that OpenClaw's policy asks for, the values that
-//! count as missing, and the words that count as evidence of real behaviour, or are only about tests.
+//! Checks whether a pull request's text proves its claim: what was under test, the fields that OpenClaw's policy asks
+//! for, the values that count as missing, and the words that count as evidence of real behaviour, or are only about
+//! tests.
 //!
 //! It applies the third version of that policy, and reports the verdict of the newest one, which asks for the sections
 //! "What Problem This Solves" and "Evidence".
@@ -11,6 +12,12 @@ use super::text::{NOT_REAL, ProofRunReport};
 /// A field of the section "Real behavior proof".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProofField {
+    /// The field "Subject", which the policy does not ask for: the gateway that was under test.
+    Subject,
+    /// The field "Revision", nor this one: its version or revision.
+    Revision,
+    /// The field "Run", nor this one: the command that ran it.
+    Run,
     /// The field "Behavior or issue addressed".
     Behavior,
     /// The field "Real environment tested".
@@ -26,7 +33,10 @@ pub enum ProofField {
 }
 
 /// The fields, each with the name to write first, and its other names.
-const FIELDS: [(ProofField, &[&str]); 6] = [
+const FIELDS: [(ProofField, &[&str]); 9] = [
+    (ProofField::Subject, &["Subject"]),
+    (ProofField::Revision, &["Revision"]),
+    (ProofField::Run, &["Run"]),
     (
         ProofField::Behavior,
         &["Behavior or issue addressed", "Issue addressed", "Behavior addressed"],

@@ -10,4 +10,4 @@ pub use chromium::{Browser, Chromium, Photo, PhotoError, photo};
 pub use picture::{cast, picture};
 #[cfg(test)]
 pub(crate) use text::last_seen;
-pub use text::{ProofRunReport, text};
+pub use text::{ProofRunReport, TestedSubject, seen_head, subject_text, text};

@@ -5,6 +5,7 @@ use super::*;
 /// Returns a text with every field, after these replacements.
 fn text(change: &[(&str, &str)]) -> String {
     let mut text = "# PR\n\n## Real behavior proof\n\n\
+        - Subject: OpenClaw\n- Revision: 2026.5.7\n- Run: `clitape test --subject openclaw`\n\
         - Behavior or issue addressed: x\n\
         - Real environment tested: macOS 15, OpenClaw 2026.5.7 + this patch\n\
         - Exact steps or command run after this patch: `openclaw gateway run`, then a message\n\
