@@ -39,6 +39,7 @@ mod subject;
 mod sweep;
 mod terminal;
 mod test;
+mod tested;
 mod versions;
 
 use std::path::PathBuf;

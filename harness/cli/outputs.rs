@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clitape_recording::files::{self, NewFile};
+use clitape_recording::scenario::Workspace;
+use clitape_runner::report::proof::TestedSubject;
 use clitape_runner::report::{
     Cause, Detail, Format, Pages, Report, ReportFiles, Tally, github, html, markdown,
 };
@@ -14,6 +16,7 @@ use clitape_runner::report::{
 use crate::exit::ExitStatus;
 use crate::input::is_standard;
 use crate::terminal::{self, Terminal};
+use crate::tested::tested;
 
 /// The variable by which GitHub Actions names the file of the job summary.
 const SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -53,6 +56,8 @@ pub(crate) struct OpenOutput {
     place: PathBuf,
     /// The format of the report on standard output, if it goes there.
     printed: Option<Format>,
+    /// What was tested, for the page; `None` of reports that are joined.
+    tested: Option<TestedSubject>,
 }
 
 impl Outputs {
@@ -106,6 +111,7 @@ impl Outputs {
             token,
             place,
             printed: printed.first().copied(),
+            tested: None,
         })
     }
 }
@@ -131,6 +137,17 @@ impl OpenOutput {
         self.html.as_deref()
     }
 
+    /// Says on the page what was tested, if a page is wanted.
+    pub(crate) fn of(
+        self,
+        subject: String,
+        version: Option<&str>,
+        workspace: &Workspace,
+    ) -> anyhow::Result<Self> {
+        let say = || tested(subject, version, workspace.root());
+        Ok(Self { tested: self.html.is_some().then(say).transpose()?, ..self })
+    }
+
     /// Ends the output for people, and writes the report to all its places; its page links to `pages`.
     pub(crate) fn finish(
         self,
@@ -151,7 +168,7 @@ impl OpenOutput {
         if let Some(dir) = self.html {
             let path = dir.join("index.html");
             let mut page = Vec::new();
-            html(report, pages, &mut page)?;
+            html(report, self.tested.as_ref(), pages, &mut page)?;
             write_file(&path, page)?;
         }
         if let Some(format) = self.printed {

@@ -4,16 +4,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clitape_judge::Finding;
+use clitape_recording::files;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::secrets::{Hit, scan};
-use clitape_recording::text::{plural, shell_quote};
-use clitape_recording::{clock, files};
-use clitape_rig::subject::{
-    Conditions, GatewaySubject, Job, NamedGateway, Printing, Subjects, seen_run,
-};
+use clitape_recording::text::plural;
+use clitape_rig::subject::{Conditions, GatewaySubject, Job, Printing, Subjects, seen_run};
 use clitape_runner::report::proof::{
-    Chromium, Photo, PhotoError, ProofRunReport, TestedSubject, cast, check, check_against, photo,
-    picture, seen_head, subject_text, text,
+    Chromium, Photo, PhotoError, ProofRunReport, cast, check, check_against, photo, picture,
+    seen_head, subject_text, text,
 };
 use clitape_runner::report::{Detail, Report, SeenRun, findings, page, seen_page};
 use clitape_runner::suite::{
@@ -31,6 +29,7 @@ use crate::rig_limits::RigLimitArgs;
 use crate::signals::stop_on_signals;
 use crate::subject::{Machine, gateway, print_left_out};
 use crate::terminal;
+use crate::tested::tested;
 
 /// The report of the run, which `--check` reads beside the text.
 const REPORT: &str = "proof.json";
@@ -135,11 +134,7 @@ fn write_subject(
         terminal::note("nothing was written, because a recording was not played to its end");
         return Ok(if seen.is_empty() { ExitStatus::Nothing } else { exit(&judged) });
     }
-    let tested = TestedSubject {
-        subject: gateway.shown(),
-        revision: revision(workspace, gateway, &machine)?,
-        run: format!("`{}` on {}", command_line(), clock::today()),
-    };
+    let tested = tested(gateway.shown(), gateway.version_shown(), workspace.root())?;
     let about = seen_head(&tested).replace('`', "");
     let report = ProofRunReport::of_subject(&tested, &seen);
     let published = [
@@ -262,29 +257,6 @@ fn publish<const N: usize>(
         out.line(taken)?;
     }
     Ok(())
-}
-
-/// Returns what identifies the gateway: its version in `clitape.toml`, or the revision of the repository that has it.
-fn revision(
-    workspace: &Workspace,
-    gateway: NamedGateway<'_>,
-    machine: &Machine,
-) -> anyhow::Result<String> {
-    if let Some(version) = gateway.version.or(gateway.spec.version.as_deref()) {
-        return Ok(version.to_owned());
-    }
-    Ok(match machine.revision(workspace.root())? {
-        Some((sha, false)) => sha,
-        Some((sha, true)) => format!("{sha}, with changes that are not committed"),
-        // The check of a proof takes this word for none.
-        None => "unknown".to_owned(),
-    })
-}
-
-/// Returns the command line of this run.
-fn command_line() -> String {
-    let words = std::env::args().skip(1).map(|word| shell_quote(&word));
-    std::iter::once("clitape".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// Makes the picture of the page. A failure is returned as a sentence, because the proof is complete without it.

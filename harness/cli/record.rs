@@ -180,6 +180,15 @@ pub(crate) fn run(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Re
                 take(scenario, claude).map(|new| new.take)
             }),
             false => take(scenario, claude).and_then(|mut new| {
+                if new.calls_at_once && !args.force {
+                    progress.step(&format!(
+                        "recording {place} again, because two of its calls may race"
+                    ));
+                    let second = || take(scenario, claude).map(|second| second.take);
+                    if let Some(why) = unsteady(workspace, &new.take, second)? {
+                        return Ok((ExitStatus::Findings, format!("{place}: {why}")));
+                    }
+                }
                 let (recorded, said) = write(workspace, &mut new.take, args)?;
                 Ok((recorded, said + &unasked(scenario, &new)))
             }),
@@ -479,6 +488,29 @@ fn check_again(
     }
     let bytes = plural(RecordingParts::of(&again).bytes(), "byte");
     Ok((ExitStatus::Ok, format!("{place}: identical to {against}, {bytes}{note}")))
+}
+
+/// Returns the reason why a recording of calls that may race is not kept: a second one differs. A cassette that says the
+/// same is such a second one.
+fn unsteady(
+    workspace: &Workspace,
+    take: &Take,
+    second: impl FnOnce() -> anyhow::Result<Take>,
+) -> anyhow::Result<Option<String>> {
+    let (name, version) = (&take.manifest.scenario, &take.manifest.cli.version);
+    let parts = RecordingParts::of(take);
+    if let Ok(kept) = Cassette::find(workspace, name, version)
+        && difference(&RecordingParts::of(&Take::from(kept)), &parts).is_none()
+    {
+        return Ok(None);
+    }
+    let second = second()?;
+    Ok(difference(&parts, &RecordingParts::of(&second)).map(|what| {
+        let race = race(take.clone(), second);
+        format!(
+            "two recordings differ: {what}{race}\n  nothing was written; add `--force` to keep one nevertheless"
+        )
+    }))
 }
 
 /// Names the records that changed places between two recordings, and the cure; empty if none did.

@@ -1,14 +1,14 @@
 //! `clitape subject`: lists the subjects of `clitape.toml`, and checks whether one of them can be tested.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
 use clitape_process::host::HostPaths;
-use clitape_process::{InstallLimits, ProcessError, Revision, remove_stale};
+use clitape_process::remove_stale;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::text::plural;
 use clitape_rig::limits::RigLimits;
@@ -198,15 +198,6 @@ impl Machine {
         let (_, settings) = subjects.get(name)?;
         let review = review(settings, version, workspace.root());
         confirm(ConfirmTarget::Subject(subject), &review, how, &self.stop)
-    }
-
-    /// Returns the revision of the repository of a folder, and whether files of it have changed since; `None` without one.
-    pub(crate) fn revision(&self, folder: &Path) -> anyhow::Result<Option<(String, bool)>> {
-        match Revision::find(folder, "HEAD", InstallLimits::default(), &self.stop) {
-            Ok(found) => Ok(Some((found.short().to_owned(), found.has_changes(&self.stop)?))),
-            Err(ProcessError::Stopped) => Err(ProcessError::Stopped.into()),
-            Err(_) => Ok(None),
-        }
     }
 
     pub(crate) fn rig<'a>(&'a self, workspace: &'a Workspace) -> RigHost<'a> {

@@ -33,6 +33,7 @@ use crate::rig_limits::RigLimitArgs;
 use crate::signals::stop_on_signals;
 use crate::subject::{LogArg, Machine, gateway, print_left_out, split};
 use crate::terminal::{self, Terminal};
+use crate::tested::own_bridge;
 
 /// The help text about the selection.
 const HELP: &str = "\
@@ -110,7 +111,7 @@ fn run_once(workspace: &Workspace, args: &Args, quiet: bool) -> anyhow::Result<E
     };
     let options = args.run.options(args.plans, options)?;
     let open = args.outputs.open(workspace.root(), args.json.as_deref())?;
-    test_own(workspace, options, open, quiet)
+    test_own(workspace, options, open.of(own_bridge(), None, workspace)?, quiet)
 }
 
 /// Proposes a golden wherever a scenario's result differs, as `clitape test --update` does.
@@ -152,8 +153,12 @@ fn test_subject(
     if let Some(gateway) = gateway {
         check_chat(conditions, gateway)?;
     }
-    let mut printer =
-        TrialPrinter::new(args.outputs.open(workspace.root(), args.json.as_deref())?, quiet)?;
+    let (shown, version) = match gateway {
+        Some(gateway) => (gateway.shown(), gateway.version_shown()),
+        None => (subject.to_owned(), version),
+    };
+    let open = args.outputs.open(workspace.root(), args.json.as_deref())?;
+    let mut printer = TrialPrinter::new(open.of(shown, version, workspace)?, quiet)?;
     if let Some(line) = faults_line(conditions).filter(|_| !quiet) {
         printer.out.line(line)?;
     }

@@ -335,6 +335,44 @@ fn a_race_of_a_recording_is_named_with_its_cure() {
 }
 
 #[test]
+fn calls_that_may_race_are_recorded_twice() {
+    let workspace = tempfile::tempdir().unwrap();
+    let dir = workspace.path();
+    check(dir, &["init", "mine"], 0, &[], &[]);
+    let call = "[[turn.block]]\ntool = \"Read\"\ninput = { file_path = \"a\" }\n";
+    fs::write(dir.join("scenarios/mine/model.toml"), format!("[[turn]]\n{call}{call}")).unwrap();
+    // The program counts its runs in a file, which a confined one can't write.
+    let record = ["record", "mine", "--yes", "--claude", "./claude", "--confine", "none"];
+    let races = |order: &str| {
+        let counts = dir.join("counts").display().to_string();
+        let script = format!(
+            "#!/bin/sh\n[ \"$*\" = --version ] && echo 9.9.9 && exit\necho >> {counts}\n\
+             for kind in {order}; do echo '{{\"type\":\"system\",\"subtype\":\"'$kind'\"}}'; done\n\
+             echo '{{\"type\":\"result\",\"session_id\":\"5-a\",\"result\":\"Hi.\"}}'\n"
+        );
+        put_program(&dir.join("claude"), &script);
+        fs::write(dir.join("counts"), "").unwrap();
+    };
+    let count = || fs::read_to_string(dir.join("counts")).unwrap().lines().count();
+    let counts = dir.join("counts").display().to_string();
+    let odd = format!("$([ $(wc -l < {counts}) = 2 ] && echo b a || echo a b)");
+    races(&odd);
+    let told =
+        ["two recordings differ: ", "race of the scenario", "nothing was written", "--force"];
+    check(dir, &record, 3, &told, &[]);
+    assert!(count() == 2 && !dir.join("cassettes/mine").exists());
+    races("a b");
+    check(dir, &record, 0, &["wrote cassettes/mine/9.9.9"], &[]);
+    assert_eq!(count(), 2);
+    // The cassette that is there is the other recording.
+    check(dir, &record, 0, &["wrote cassettes/mine/9.9.9"], &[]);
+    assert_eq!(count(), 3);
+    races(&odd);
+    check(dir, &[&record[..], &["--force"]].concat(), 0, &["wrote cassettes/mine/9.9.9"], &[]);
+    assert_eq!(count(), 1);
+}
+
+#[test]
 fn no_recording_is_replaced_unasked() {
     let workspace = tempfile::tempdir().unwrap();
     let dir = workspace.path();

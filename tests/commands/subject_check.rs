@@ -231,6 +231,27 @@ fn a_slow_gateway_is_waited_for_and_its_output_is_kept() {
 }
 
 #[test]
+fn a_finding_that_does_not_show_alone_says_so() {
+    if !has_program("python3") {
+        return;
+    }
+    let dir = workspace(&["plain-text", "thinking"]);
+    let settings = "idle_s = 2\nprogress_shown = false";
+    for (mode, is_told) in [("tires", true), ("tired", false)] {
+        let env: &'static [_] = if is_told { &[("MODE", "tires")] } else { &[("MODE", "tired")] };
+        fs::write(dir.path().join("clitape.toml"), subject(&Case { env, settings, says: &[] }))
+            .unwrap();
+        let test = ["test", "--yes", "--subject", "mine", "plain-text", "thinking"];
+        let told = check(dir.path(), &test, 3, &["SB001 answer-missing"], &[]);
+        assert_eq!(
+            told.contains("played once more alone, it did not show"),
+            is_told,
+            "{mode}: {told}"
+        );
+    }
+}
+
+#[test]
 fn a_gateway_is_proven_from_its_run() {
     if !has_program("python3") || !has_program("git") {
         return;

@@ -53,8 +53,11 @@ def answer(chat, text, sessions):
     elif MODE == "ends":
         sys.exit("the database is locked")
     else:
+        sessions.add(chat)
         try:
-            send(chat, ask_claude("Hello." if MODE == "own prompt" else text))
+            said = ask_claude("Hello." if MODE == "own prompt" else text)
+            is_tired = MODE == "tired" or MODE == "tires" and len(sessions) > 1
+            send(chat, "I am tired." if is_tired else said)
         except OSError as error:
             send(chat, f"Something is wrong: {error}")
 

@@ -182,6 +182,15 @@ impl Model {
         std::iter::once((MAIN, self.turns.as_slice())).chain(steps).chain(further)
     }
 
+    /// Returns whether a turn calls two tools of the CLI, whose results come in the order in which they end.
+    pub fn calls_at_once(&self) -> bool {
+        let is_call = |block: &&ModelBlock| {
+            matches!(block.content, ModelContent::Tool { side: ToolSide::Client, .. })
+        };
+        let mut turns = self.all_turns().flat_map(|(_, turns)| turns);
+        turns.any(|turn| turn.blocks.iter().filter(is_call).count() > 1)
+    }
+
     /// Returns a sentence about a value that is out of range.
     fn outside(&self) -> Option<String> {
         let count = |entries: usize| u64::try_from(entries).unwrap_or(u64::MAX);

@@ -391,7 +391,12 @@ pub struct NamedGateway<'a> {
     pub spec: &'a GatewaySpec,
 }
 
-impl NamedGateway<'_> {
+impl<'a> NamedGateway<'a> {
+    /// Returns the version that the command line or `clitape.toml` names.
+    pub fn version_shown(&self) -> Option<&'a str> {
+        self.version.or(self.spec.version.as_deref())
+    }
+
     /// Returns `NAME` or `NAME@VERSION`.
     pub fn shown(&self) -> String {
         shown(self.name, self.version)

@@ -331,6 +331,7 @@ impl Subject for GatewaySubject<'_> {
         let seeds = trials.seeds();
         if seen.iter().all(Option::is_some) {
             let kept = seen.iter().flatten().map(DriveResult::bytes).sum();
+            trials.play_alone(Play { kept, ..how }, tell)?;
             trials.play_once_more(&self.harsh(), Play { kept, ..how }, tell)?;
             for (number, seed) in (1..).zip(seeds.each()) {
                 let step = format!("plan {number} of {}, seed {seed}", seeds.count);
@@ -555,7 +556,7 @@ impl GatewayTrials<'_> {
         let Some(index) = index else { return Ok(()) };
         self.is_judged[index] = true;
         self.found[index] = check.findings.iter().map(|finding| finding.id.clone()).collect();
-        if self.seeds().count > 0 || self.again == Some(index) {
+        if self.seeds().count > 0 || self.again == Some(index) || self.is_to_be_repeated(&check) {
             self.checks[index] = Some(check);
         } else {
             self.go_on(tell(Observing::Judged(index, scenario_run(job, check)?)));

@@ -44,6 +44,8 @@ pub struct NewRecording {
     pub take: Take,
     /// The turns of `model.toml` that no request asked for, such as "[[turn]] 3 of `main`".
     pub unasked: Vec<String>,
+    /// True if the model calls two tools in a turn, whose results may race.
+    pub calls_at_once: bool,
 }
 
 /// Records a scenario: runs the CLI as often as the scenario says, in real time. Setting `stop` ends it.
@@ -66,7 +68,7 @@ pub fn record(
     let raw = run::run(scenario, claude, settings, host, stop)?;
     let mut take = run::into_take(&raw, scenario);
     take.manifest.made_from = made_from;
-    Ok(NewRecording { take, unasked: raw.unasked })
+    Ok(NewRecording { take, unasked: raw.unasked, calls_at_once: raw.calls_at_once })
 }
 
 #[cfg(test)]

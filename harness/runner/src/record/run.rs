@@ -86,6 +86,8 @@ pub(crate) struct RawRecording {
     pub(crate) further: Vec<RawRun>,
     /// The turns of the script that no request asked for.
     pub(crate) unasked: Vec<String>,
+    /// True if the model calls two tools in a turn.
+    pub(crate) calls_at_once: bool,
 }
 
 /// The raw result of one run of the CLI.
@@ -220,6 +222,7 @@ pub(crate) fn run(
     let workspace =
         ScenarioFolder::read(&scenario.dir.join("workspace"), settings.workspace, stop)?;
     let sandbox = Sandbox::new(&host.temporary, &workspace, stop)?;
+    let calls_at_once = model.calls_at_once();
     let server = ModelServer::start(model, sandbox.folders.clone(), settings.request)?;
     let port = Some(server.address.port());
     let bounds =
@@ -243,6 +246,7 @@ pub(crate) fn run(
         first,
         further,
         unasked: rig.server.unasked(),
+        calls_at_once,
     })
 }
 

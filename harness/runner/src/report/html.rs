@@ -12,6 +12,7 @@ use super::chat_diff::{ChatSides, chat_markup, write_chat};
 use super::groups::{FindingGroup, counted, groups};
 use super::model::{CheckRun, Report, ScenarioRun, Tally};
 use super::page::{PageFrame, STYLE, badge, difference, found};
+use super::proof::{TestedSubject, seen_head};
 use super::screen::Screen;
 use super::terminal::write_diff;
 use super::text::{DIM, ran, verdict};
@@ -23,12 +24,17 @@ const LANES: usize = 40;
 /// The pages of each scenario, by its name: the words of the link and the file.
 pub type Pages = BTreeMap<String, Vec<(String, String)>>;
 
-/// Writes the report as a page that links to `pages`.
+/// Writes the report as a page that links to `pages`, and says what was tested, if that is known.
 ///
 /// # Errors
 ///
 /// When `out` can't be written to.
-pub fn html(report: &Report, pages: &Pages, out: &mut dyn Write) -> io::Result<()> {
+pub fn html(
+    report: &Report,
+    tested: Option<&TestedSubject>,
+    pages: &Pages,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let Tally { findings: wrong, errors, .. } = report.totals;
     let verdict = match report.is_empty() {
         true => "nothing ran".to_owned(),
@@ -40,6 +46,7 @@ pub fn html(report: &Report, pages: &Pages, out: &mut dyn Write) -> io::Result<(
     let body = html! {
         header {
             h1 { "Test run " (badge(holds, &told)) } "\n"
+            @if let Some(tested) = tested { p.note { (seen_head(tested).replace('`', "")) } "\n" }
             p {
                 (ran(&report.totals)) "."
                 @if let pending @ 1.. = report.totals.pending {

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use anstyle::Style;
-use clitape_judge::{ContextMoment, DiffLine, DiffSide, Finding, FindingCommand};
+use clitape_judge::{ContextMoment, DiffLine, DiffSide, Finding, FindingCommand, GoldenLine};
 use clitape_recording::text::{Keep, pad, plain, plural, truncate, width};
 use clitape_recording::trace::{Entry, Lane};
 
@@ -120,6 +120,9 @@ fn write_group(out: &mut Screen<'_>, group: &FindingGroup<'_>, detail: Detail) -
     }
     if let Some(also) = group.also_in() {
         out.labelled("also in", &also)?;
+    }
+    if let Some(GoldenLine { file, line }) = &head.golden {
+        out.labelled("golden", &format!("{file}:{line}"))?;
     }
     let has_more = group.others() > 0 || chat.is_some();
     if has_more && detail == Detail::Lanes {

@@ -215,7 +215,7 @@ fn markdown_keeps_what_was_recorded_in_code_blocks() {
 fn a_page_tells_the_findings_and_has_no_markup_of_them() {
     let pages = Pages::from([("bad".into(), vec![("1.0".into(), "bad-1.0.html".into())])]);
     let mut out = Vec::new();
-    html(&report(), &pages, &mut out).unwrap();
+    html(&report(), None, &pages, &mut out).unwrap();
     let page = String::from_utf8(out).unwrap();
     for told in report().findings() {
         let Finding { id, place, sentence, reproduce, .. } = told;

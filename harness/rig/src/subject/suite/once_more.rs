@@ -1,11 +1,12 @@
 //! What every gateway meets sooner or later: some cassettes of a run are also played with faults of what `claude` prints,
-//! before all others, and once more at the end, with a 429 at the result and with a `claude` that lives on.
+//! before all others, and once more at the end, with a 429 at the result and with a `claude` that lives on. Those with
+//! findings are played once more alone.
 
 use std::ops::ControlFlow;
 
 use clitape_judge::observation::ObservedEnding;
 use clitape_judge::{Finding, FindingId};
-use clitape_runner::suite::{Observing, TrialEvent};
+use clitape_runner::suite::{CheckRun, Observing, TrialEvent};
 
 use super::{GatewaySubject, GatewayTrials, TRIED, ends_with_answer};
 use crate::chat_server::Faults;
@@ -17,6 +18,11 @@ use crate::subject::finding::FindingPlace;
 use crate::subject::run::{Play, play};
 use crate::subject::spec::{Conditions, Front, HostKind};
 
+/// The most cassettes with findings that are played once more alone.
+const ALONE: usize = 3;
+/// What is said of a finding that does not show then.
+const NOT_ALONE: &str =
+    "; played once more alone, it did not show, so that the line below may not show it either";
 /// The seconds that the chat server asks to wait at a result.
 const WAIT_AT_RESULT_S: u64 = 3;
 /// The seconds for which `claude` lives on after a result, longer than a gateway that answers at the result takes.
@@ -63,6 +69,46 @@ impl GatewaySubject<'_> {
 }
 
 impl GatewayTrials<'_> {
+    /// Returns whether a cassette is played once more alone, because it has findings in a run of several.
+    pub(super) fn is_to_be_repeated(&self, check: &CheckRun) -> bool {
+        self.jobs.len() > 1 && !self.options.fail_fast && !check.findings.is_empty()
+    }
+
+    /// Plays the first cassettes with findings once more, each alone as the line `reproduce` does, and says of a finding
+    /// that does not show then.
+    pub(super) fn play_alone(
+        &mut self,
+        how: Play<'_>,
+        tell: &mut dyn FnMut(Observing<'_>) -> ControlFlow<()>,
+    ) -> Result<(), SubjectError> {
+        let (jobs, rig) = (self.jobs, self.rig);
+        let has_failed = |check: &Option<CheckRun>| {
+            check.as_ref().is_some_and(|check| self.is_to_be_repeated(check))
+        };
+        let failed = (0..jobs.len()).filter(|index| has_failed(&self.checks[*index]));
+        for index in failed.take(ALONE).collect::<Vec<_>>() {
+            let job = &jobs[index];
+            let step = format!("{} once more alone, because of its findings", job.name());
+            let _ = tell(TrialEvent::Step(&step).into());
+            let one = std::slice::from_ref(job);
+            let alone = play(one, how, rig, &mut |event| self.note_in_vain(&event));
+            let alone = self.unless_failed(alone)?;
+            let Some(alone) = alone.iter().flatten().next() else { continue };
+            let shown = violations(job, alone, self.traits, self.gateway.spec.front, None);
+            let is_shown = |finding: &Finding| {
+                shown.iter().any(|shown| finding.id == FindingId::Known(shown.kind))
+            };
+            for finding in self.checks[index].iter_mut().flat_map(|check| &mut check.findings) {
+                // A golden is compared in the whole run only, and some lines play several cassettes.
+                let plays_it = finding.reproduce.as_str().contains(" rig ");
+                if plays_it && finding.golden.is_none() && !is_shown(finding) {
+                    finding.sentence.push_str(NOT_ALONE);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Plays one cassette once more under each of these conditions, which come with their words.
     pub(super) fn play_once_more(
         &mut self,

@@ -493,6 +493,9 @@ pub(crate) fn found(finding: &Finding) -> Markup {
         @else if !context.is_empty() || !diff.is_empty() {
             details { summary { "What came in, and the lane" } (found_lane(context, diff)) } "\n"
         }
+        @if let Some(golden) = &finding.golden {
+            p.note { "golden: " code { (golden.file) ":" (golden.line) } } "\n"
+        }
         @for (label, command) in commands(finding) {
             p.label { (label) }
             pre { (command) } "\n"
