@@ -342,6 +342,15 @@ fn reports() -> Result<(), Failed> {
     let link = browser.script("return document.querySelector('.found a').href")?;
     let path = link.as_str().and_then(|link| link.strip_prefix("file://")).ok_or("no link")?;
     quiet(&mut browser)?;
+    if std::env::var_os("UPDATE_PICTURES").is_some() {
+        let size = (760, 300);
+        let mut browser = Page::open(&workspace.path().join("made/index.html"), size, false)?;
+        // Only the finding is left, without what differs from one run to the next.
+        browser.script(
+            "for (const other of document.querySelectorAll('header p, h2, details, .label, pre, table, ul, hr, footer, .found a')) other.remove()",
+        )?;
+        std::fs::write(root().join("reports/samples/finding.png"), browser.screenshot(size.0)?)?;
+    }
     let mut browser = Page::open(Path::new(path), WINDOW, false)?;
     let told = browser.text("h1")?;
     expect(told == "What failed 1 finding", &told)?;

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
+use clitape_recording::secrets::scan;
 use clitape_recording::text::markup::BUTTON;
 use clitape_recording::text::{self, plain};
 use maud::{Markup, html};
@@ -62,8 +63,18 @@ impl WrappedMessage {
     }
 }
 
+/// Writes a picture with the prompts of the person. A picture breaks its lines, so that the search for secrets takes the
+/// word after one such as `Bearer` at the end of a line for a secret; where it finds one, the prompts are left out.
+fn with_prompts(write: impl Fn(bool) -> String) -> String {
+    let picture = write(true);
+    match scan("", picture.as_bytes()).is_empty() {
+        true => picture,
+        false => write(false),
+    }
+}
+
 /// Returns the moments of all cases one after another, and the time at which the picture ends.
-fn moments(cases: &[ProofCase], columns: usize) -> (Vec<PictureMoment>, u64) {
+fn moments(cases: &[ProofCase], columns: usize, has_prompts: bool) -> (Vec<PictureMoment>, u64) {
     let mut moments = Vec::new();
     let mut began = 0;
     for case in cases {
@@ -71,11 +82,13 @@ fn moments(cases: &[ProofCase], columns: usize) -> (Vec<PictureMoment>, u64) {
         let mut before: Vec<Rc<WrappedMessage>> = Vec::new();
         for run in &case.runs {
             let end = run.entries.iter().map(|entry| entry.at).max().unwrap_or(0);
-            moments.push(PictureMoment { at: began, messages: before.clone(), is_key: false });
+            let prompt = run.prompt().filter(|_| has_prompts);
+            // With a prompt, its frame is the first moment.
+            if prompt.is_none() {
+                moments.push(PictureMoment { at: began, messages: before.clone(), is_key: false });
+            }
             let mut now = before.clone();
-            // The prompt is left out: a picture breaks its lines, and the search for secrets would take the word after
-            // one such as `Bearer` at the end of a line for a secret.
-            let chat = ChatFrames::of(&run.entries, case.chat.profile, None);
+            let chat = ChatFrames::of(&run.entries, case.chat.profile, prompt);
             let keys = key_frames(&run.entries, &chat);
             let keys: BTreeSet<_> = keys.iter().map(|key| key.frame).collect();
             let mut wrapped = HashMap::new();
@@ -107,7 +120,11 @@ fn drawn(frames: usize, keys: &BTreeSet<usize>) -> impl Iterator<Item = usize> {
 
 /// Draws the picture: animated, and as four key frames for a viewer without animations.
 pub fn picture(cases: &[ProofCase]) -> String {
-    let (moments, end) = moments(cases, COLUMNS);
+    with_prompts(|has_prompts| drawing(cases, has_prompts))
+}
+
+fn drawing(cases: &[ProofCase], has_prompts: bool) -> String {
+    let (moments, end) = moments(cases, COLUMNS, has_prompts);
     let tallest = moments.iter().map(|moment| taken(&moment.messages)).max().unwrap_or(0);
     let height = (tallest + 34).min(LINES * LINE + 60);
     let names: Vec<&str> = cases.iter().map(|case| case.title.as_str()).collect();
@@ -214,12 +231,16 @@ const SGR: [(&str, u8); 7] =
 
 /// Writes the asciicast. Its only control characters are those of the format.
 pub fn cast(cases: &[ProofCase]) -> String {
+    with_prompts(|has_prompts| recording(cases, has_prompts))
+}
+
+fn recording(cases: &[ProofCase], has_prompts: bool) -> String {
     let names: Vec<String> = cases.iter().map(|case| plain(&case.title)).collect();
     let header = json!({
         "version": 3, "term": { "cols": CAST_COLUMNS, "rows": CAST_ROWS }, "title": names.join(", "),
     });
     let mut out = format!("{}\n", text::json(&header.to_string()));
-    let (moments, end) = moments(cases, CAST_WIDTH);
+    let (moments, end) = moments(cases, CAST_WIDTH, has_prompts);
     let mut before = 0;
     for moment in moments {
         let mut lines = Vec::new();
