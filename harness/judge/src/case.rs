@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 
-use clitape_recording::chat::{ChatHistory, ChatView, PRESS, SeenMessage};
+use clitape_recording::chat::{ChatHistory, ChatView, PRESS, SeenMessage, WRITES};
 use clitape_recording::facts::{LazyFacts, RecordedWords, TurnFacts};
 use clitape_recording::scenario::Setup;
 use clitape_recording::text::markup::without_tags;
@@ -24,7 +24,7 @@ use crate::observation::{
 use crate::words::{FEW_LETTERS, Piece, contains, count, letters, pieces};
 
 /// The kinds of the person's acts.
-pub(crate) const PERSON: [&str; 4] = ["(user)", PRESS, "(edit)", "(stop)"];
+pub(crate) const PERSON: [&str; 4] = [WRITES, PRESS, "(edit)", "(stop)"];
 
 /// An observation with what follows from it, which is computed when a rule first asks.
 #[derive(Debug, Clone, Copy)]

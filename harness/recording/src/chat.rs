@@ -602,6 +602,8 @@ pub const CALL_HTML: &str = "html";
 
 /// The kind of an entry for a button that the person pressed.
 pub const PRESS: &str = "(press)";
+/// The kind of the entry of a message that the person wrote.
+pub const WRITES: &str = "(user)";
 
 /// The field of a call, or of a part of an album, with the text of its [file](SeenFile::text).
 pub const FILE_TEXT: &str = "file_text";

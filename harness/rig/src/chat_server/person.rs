@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use clitape_recording::chat::PRESS;
+use clitape_recording::chat::{PRESS, WRITES};
 use serde_json::{Map, Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -160,7 +160,7 @@ pub(super) fn say(
         data.insert("photos".into(), photos.into());
     }
     chat.count_from_one(&mut data);
-    chat.enter(now, "(user)", data);
+    chat.enter(now, WRITES, data);
     for (message_id, json) in updates {
         state.last_message = message_id;
         state.update("message", json);

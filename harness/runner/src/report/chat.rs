@@ -7,7 +7,7 @@
 
 use std::io::{self, Write};
 
-use clitape_recording::chat::{ChatChange, ChatView, SeenMessage};
+use clitape_recording::chat::{ChatChange, ChatView, SeenMessage, WRITES};
 use clitape_recording::scenario::ChatProfile;
 use clitape_recording::text::markup::{BUTTON, Span, button, literal};
 use clitape_recording::text::plural;
@@ -135,8 +135,16 @@ pub(super) fn asked(text: &str) -> Span {
     literal(text, OWN)
 }
 
+/// The start of the mark by which a run at a subject finds its recording; the person did not write it.
+const MARKER: &str = " [[clitape:";
+
 /// Returns the act of the person in an entry, if there is one.
 pub(super) fn act(entry: &Entry) -> Option<PersonAct<'_>> {
+    if entry.lane == Lane::Telegram && entry.kind == WRITES {
+        let text = entry.field("text").and_then(Value::as_str)?;
+        let own = text.rsplit_once(MARKER).map_or(text, |(own, _)| own);
+        return Some(PersonAct::Writes(own));
+    }
     if entry.lane != Lane::Lifecycle || entry.kind != "host_message" {
         return None;
     }
@@ -282,6 +290,9 @@ mod tests {
                     ("lifecycle", "host_message", format!(r#""type":"user","text":"{text}""#))
                 }
                 [kind] => ("lifecycle", "host_message", format!(r#""type":"{kind}""#)),
+                ["says", text] => {
+                    ("telegram", "(user)", format!(r#""text":"{text} [[clitape:a/1.0.0]]""#))
+                }
                 ["ask", id, text] => {
                     let buttons = r#""question":"q","buttons":[["Yes","No"],["Always\u001b"]]"#;
                     let data = format!(r#""message_id":{id},"text":"{text}",{buttons}"#);
@@ -312,6 +323,7 @@ mod tests {
     fn messages_of_both_sides_are_in_the_order_in_which_they_came() {
         check(&["initialize", "write a", "send 1 b"], &[">a", "b"]);
         check(&["write a", "send 1 b", "write c", "edit 1 d"], &[">a", "d", ">c"]);
+        check(&["says a", "send 1 b"], &[">a", "b"]);
         check(&["write a", "write b", "send 1 c", "send 2 d"], &[">a", ">b", "c", "d"]);
         check(&["send 1 a", "set_model", "write <b>", "send 2 c"], &["a", "><b>", "c"]);
     }

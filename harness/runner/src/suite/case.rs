@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clitape_judge::{CheckResult, Finding, FindingKind, Golden, RULES, Rule, RuleScope, View};
 use clitape_recording::cassette::{Cassette, CassetteError, Exit, Manifest, RecordCounts, Resume};
+use clitape_recording::chat::WRITES;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::{AcpClient, Chat, Proof, Scenario, Setup, Workspace};
 use clitape_recording::secrets::{Hit, scan_loaded};
@@ -318,9 +319,10 @@ impl CaseRun {
         self.request.line("clitape")
     }
 
-    /// Returns the prompt of the command line.
+    /// Returns the prompt of the command line, unless the person's message is among the entries.
     pub(crate) fn prompt(&self) -> Option<&str> {
-        prompt(&self.argv)
+        let is_seen = self.entries.iter().any(|entry| entry.kind == WRITES);
+        prompt(&self.argv).filter(|_| !is_seen)
     }
 
     /// Describes for people how the session is resumed; `None` for a first run.
