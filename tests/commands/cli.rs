@@ -418,6 +418,12 @@ fn what_fails_is_made_small_and_kept_as_a_scenario() {
         common::check(dir, &["test", "small"], 3, &["GW004 final-not-once small 2.1.329"], &[]);
     assert!(out.contains("pinned plan 1: "), "{out}");
     common::check(dir, &args, 2, &[], &["scenarios/small is there already"]);
+    // A plan that breaks no rule may give an outcome without a name.
+    let bytes = fs::metadata(dir.join("cassettes/plain-text/1.0.128/stdout.jsonl")).unwrap().len();
+    let plan = format!(r#"{{"format":1,"seed":1,"steps":[[0,{bytes}]]}}"#);
+    let args = ["shrink", "plain-text/1.0.128", "other", "--plan", &plan];
+    let told = ["the plan breaks no rule", "the plan of a GD005 is as small as it gets already"];
+    common::check(dir, &args, 4, &told, &[]);
     // A plan of another recording is a finding.
     let scenario = dir.join("scenarios/small/scenario.toml");
     let text = fs::read_to_string(&scenario).unwrap().replace("\"steps\":[[0,", "\"steps\":[[0,9");
