@@ -30,6 +30,10 @@ const OF_STDOUT: &str = "parent_tool_use_id";
 /// Fields that depend on the settings of the CLI and not on its version, with the record that has them: all recordings are
 /// made with the same settings. 2.1.225 prints no `memory_paths` where it stores no memories.
 const OF_SETTINGS: [(&str, &str); 1] = [("system/init", "memory_paths")];
+/// A field of messages that the API answered, with the record that has it.
+const OF_REQUESTS: (&str, &str) = ("assistant", "request_id");
+/// The model of a message that the CLI wrote itself, such as the output of a command or the sentence about an error.
+const OF_THE_CLI: &str = "<synthetic>";
 /// The sign for the number of an array's item, where all items count as one place.
 const ANY_ITEM: &str = "*";
 
@@ -356,7 +360,9 @@ impl<'a> Reader<'a> {
         let seen = if schema["x-versions"].is_array() { &schema["x-versions"] } else { around };
         let is_absent = |record: &str, field: &str| {
             let is_of_settings = pointer.is_empty() && OF_SETTINGS.contains(&(record, field));
-            !object.contains_key(field) && !is_of_settings
+            let is_of_requests = pointer.is_empty() && OF_REQUESTS == (record, field);
+            let is_free = is_of_settings || is_of_requests && is_of_the_cli(object);
+            !is_free && !object.contains_key(field)
         };
         let required =
             schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -477,6 +483,11 @@ fn add(
             list.push(new);
         }
     }
+}
+
+/// Returns whether the CLI wrote a message itself, so that no request to the API belongs to it.
+fn is_of_the_cli(record: &Map<String, Value>) -> bool {
+    record.get("message").is_some_and(|message| message["model"] == OF_THE_CLI)
 }
 
 /// Returns the schemas of the kinds that an object has.

@@ -153,6 +153,18 @@ fn a_field_of_the_settings_is_not_absent() {
 }
 
 #[test]
+fn a_message_that_the_cli_wrote_itself_needs_no_request() {
+    let seen = [
+        json!({"type": "assistant", "message": {"model": "m", "id": "i", "content": []}, "request_id": "r"}),
+    ];
+    let of =
+        |message: &str| format!(r#"{{"type":"assistant","message":{{{message},"content":[]}}}}"#);
+    check(&seen, &[&of(r#""model":"<synthetic>","id":"i""#)], &[], &[], &[]);
+    check(&seen, &[&of(r#""model":"<synthetic>""#)], &[], &[(1, "/message")], &[]);
+    check(&seen, &[&of(r#""model":"m","id":"i""#)], &[], &[(1, "")], &[]);
+}
+
+#[test]
 fn a_transcript_and_a_foreign_file_are_not_taken_for_stream_json() {
     let check = |lines: &[&str], format: CheckedFormat, breaks: &[(usize, &str)]| {
         let schema = observed(&[("2.1.329", json!({"type": "user", "message": {"role": "user"}}))]);
