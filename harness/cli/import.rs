@@ -7,15 +7,15 @@ use clitape_recording::cassette::{
     CaptureFacts, CapturedWrite, ImportError, LoggedRecords, Origin, Take, from_log, import,
     parse_stdin_capture, select_lines,
 };
+use clitape_recording::files;
 use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Workspace, template};
 use clitape_recording::text::{plural, shell_quote};
-use clitape_recording::{files, limits};
 use clitape_runner::conform::{CheckedFormat, conform, is_transcript};
 
 use crate::confirm::remember;
 use crate::exit::ExitStatus;
-use crate::input::named;
+use crate::input::read_capture;
 use crate::record::loss;
 use crate::scan::{Guarded, Secrets};
 use crate::schema::schema_of;
@@ -115,14 +115,10 @@ struct Source<'a> {
 
 /// Reads the capture or the log, without the lines that are not of the CLI or of another session.
 fn source(args: &Args) -> anyhow::Result<Source<'_>> {
-    let read = |file: &Path| {
-        let bytes = files::read_named(named(file))?;
-        limits::check_input(file, &bytes)?;
-        anyhow::Ok(bytes)
-    };
     let (file, mut stdout, mut written) = match (&args.file, &args.from_log) {
         (_, Some(file)) => {
-            let LoggedRecords { stdout, written, lines, used, broken } = from_log(&read(file)?);
+            let LoggedRecords { stdout, written, lines, used, broken } =
+                from_log(&read_capture(file)?);
             let shown = file.display();
             ensure!(
                 used > 0,
@@ -145,10 +141,10 @@ fn source(args: &Args) -> anyhow::Result<Source<'_>> {
             let file = file.as_deref().unwrap_or(Path::new(""));
             let written = match &args.stdin {
                 None => Vec::new(),
-                Some(stdin) => parse_stdin_capture(&read(stdin)?)
+                Some(stdin) => parse_stdin_capture(&read_capture(stdin)?)
                     .with_context(|| stdin.display().to_string())?,
             };
-            (file, read(file)?, written)
+            (file, read_capture(file)?, written)
         }
     };
     let shown = file.display();
@@ -188,7 +184,9 @@ fn guessed(source: &Source<'_>) -> anyhow::Result<CliVersion> {
         "{shown}: none of its records is of a kind that claude prints; import what \
          `claude -p --output-format stream-json --verbose` prints, or add `--cli-version VERSION` to take it all the same"
     );
-    let version = found.held_to.context("the schema of clitape's recordings has versions")?;
+    // A line that only a lenient reader takes may name the version.
+    let version = found.held_to.or_else(|| found.printed_by.first().cloned());
+    let version = version.context("the schema of clitape's recordings has versions")?;
     if found.records > 0 {
         terminal::note(format_args!(
             "note: {shown}: it does not say which CLI printed it, and is taken for {version}, the recorded version that \

@@ -8,7 +8,9 @@ use std::time::Duration;
 use anyhow::bail;
 use clitape_gateway::ByteSize;
 use clitape_recording::files;
-use clitape_recording::limits::{CAPTURE, CHANNELS, PIECES, PLANS, ReplayLimits, set_most_input};
+use clitape_recording::limits::{
+    CAPTURE, CHANNELS, PIECES, PLANS, ReplayLimits, check_input, set_most_input,
+};
 use clitape_recording::scenario::Workspace;
 use clitape_runner::suite::select::{NamePattern, Selection, Selector, Shard, changed_since};
 
@@ -23,6 +25,29 @@ pub(crate) fn is_standard(path: &Path) -> bool {
 /// Returns the path to read for `path`: that of standard input for `-`.
 pub(crate) fn named(path: &Path) -> &Path {
     if is_standard(path) { Path::new("/dev/stdin") } else { path }
+}
+
+/// The first bytes of files that are no text in UTF-8, what they are, and what to do.
+const NO_TEXT: [(&[u8], &str); 6] = [
+    (b"\xff\xfe", UTF_16),
+    (b"\xfe\xff", UTF_16),
+    (b"{\0", UTF_16),
+    (b"[\0", UTF_16),
+    (b"\x1f\x8b", "it is packed with gzip; unpack it with `gzip -d`"),
+    (b"\x28\xb5\x2f\xfd", "it is packed with zstd; unpack it with `zstd -d`"),
+];
+/// What to do about a file that PowerShell wrote with `>`.
+const UTF_16: &str = "it is UTF-16; write it again as UTF-8, in PowerShell with `| Out-File -Encoding utf8 FILE` in place of `> FILE`";
+
+/// Reads a capture, a log or standard input, within the limits of a capture. It is an error if the bytes are no text in
+/// UTF-8 by their first ones.
+pub(crate) fn read_capture(file: &Path) -> anyhow::Result<Vec<u8>> {
+    let bytes = files::read_named(named(file))?;
+    if let Some((_, what)) = NO_TEXT.iter().find(|(first, _)| bytes.starts_with(first)) {
+        bail!("{}: {what}", file.display());
+    }
+    check_input(file, &bytes)?;
+    Ok(bytes)
 }
 
 /// The option of the commands that work on all cores.

@@ -4,16 +4,16 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use clitape_recording::files;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::text::plural;
-use clitape_recording::{files, limits};
 use clitape_runner::conform::{CheckedFormat, Conformance, conform};
 use clitape_runner::observed::observe;
 use serde_json::{Value, json};
 
 use crate::exit::ExitStatus;
-use crate::input::named;
+use crate::input::{named, read_capture};
 use crate::terminal::{self, Terminal};
 
 /// Prints a JSON Schema of every kind of record in the recordings
@@ -68,7 +68,7 @@ pub(crate) fn run_conform(args: &ConformArgs, quiet: bool) -> anyhow::Result<Exi
     let mut out = terminal::stdout();
     let (mut all, mut records, mut findings) = (Vec::new(), 0, 0);
     for file in &args.files {
-        let found = conform(&schema, &read(file)?, args.cli_version.as_ref());
+        let found = conform(&schema, &read_capture(file)?, args.cli_version.as_ref());
         if found.format != CheckedFormat::Foreign {
             records += found.records;
         }
@@ -181,11 +181,4 @@ pub(crate) fn schema_of(file: Option<&Path>) -> anyhow::Result<Value> {
         file.display()
     );
     Ok(schema)
-}
-
-/// Reads a file or standard input, within the limits of a capture.
-fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
-    let bytes = files::read_named(named(file))?;
-    limits::check_input(file, &bytes)?;
-    Ok(bytes)
 }

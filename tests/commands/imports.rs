@@ -16,7 +16,7 @@ const RESULT: &str =
 /// Imports a file with these options, and checks the exit code, the notes or the error, and the records that are kept, by
 /// the number of their lines.
 #[track_caller]
-fn import(file: &str, options: &[&str], code: i32, messages: &[&str], lines: usize) {
+fn import(file: impl AsRef<[u8]>, options: &[&str], code: i32, messages: &[&str], lines: usize) {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("run.jsonl"), file).unwrap();
     let args = [&["import", "--scenario", "mine"], options].concat();
@@ -50,6 +50,7 @@ fn a_capture_that_is_not_one_whole_run_is_taken_with_a_note() {
             2,
         ),
         (format!("a banner\n{INIT}\n{RESULT}\n"), &["run.jsonl"], &[], 3),
+        (format!("\u{feff}{INIT}\n{RESULT}\n"), &["run.jsonl"], &[], 2),
         (
             format!("{INIT}\n{TEXT}\n{}", &RESULT[..30]),
             &["run.jsonl"],
@@ -79,6 +80,10 @@ fn a_capture_that_is_not_one_whole_run_is_taken_with_a_note() {
     let foreign = r#"{"type":"turn.started"}"#;
     import(foreign, &["run.jsonl"], 2, &["of a kind that claude prints"], 0);
     import("", &[], 2, &["--from-log"], 0);
+    let utf_16: Vec<u8> =
+        format!("\u{feff}{INIT}\r\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
+    import(utf_16, &["run.jsonl"], 2, &["it is UTF-16", "`| Out-File -Encoding utf8 FILE`"], 0);
+    import(b"\x1f\x8b\x08\0", &["--from-log", "run.jsonl"], 2, &["unpack it with `gzip -d`"], 0);
 }
 
 #[test]

@@ -78,8 +78,8 @@ pub(super) struct LineHead {
 impl LineHead {
     /// Reads a line; `None` if it is not a JSON object.
     fn of(line: &[u8]) -> Option<Self> {
-        let is_object = line.trim_ascii_start().starts_with(b"{");
-        serde_json::from_slice(line).ok().filter(|_| is_object)
+        let line = trimmed(line);
+        serde_json::from_slice(line).ok().filter(|_| line.starts_with(b"{"))
     }
 
     /// The kind of the record.
@@ -91,6 +91,15 @@ impl LineHead {
     pub(super) fn session(&self) -> Option<&str> {
         self.session_id.as_str().filter(|id| !id.is_empty())
     }
+}
+
+/// The mark with which some programs begin a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Removes the blanks around a line, and a byte order mark before it.
+pub(super) fn trimmed(line: &[u8]) -> &[u8] {
+    let line = line.trim_ascii();
+    line.strip_prefix(BYTE_ORDER_MARK).map_or(line, <[u8]>::trim_ascii_start)
 }
 
 /// A session in a capture.
@@ -126,7 +135,7 @@ impl CaptureFacts {
         let mut is_begun = false;
         for (number, line) in (1..).zip(stdout.split_inclusive(|byte| *byte == b'\n')) {
             let is_ended = line.ends_with(b"\n");
-            let line = line.trim_ascii();
+            let line = trimmed(line);
             let Some(head) = LineHead::of(line) else {
                 is_begun |= !line.is_empty();
                 facts.cut_line = (!is_ended && line.starts_with(b"{")).then_some(number);
@@ -362,6 +371,8 @@ mod tests {
             CaptureFacts { foreign_lines: 2, has_init: true, ..facts() },
         );
         check_facts(&["a banner", meta], &[], facts());
+        let marked = format!("\u{feff}{init}");
+        check_facts(&[&marked], &[1], CaptureFacts { has_init: true, ..facts() });
         check_facts(
             &[MESSAGE, RESULT, MESSAGE, ""],
             &[1],
