@@ -117,23 +117,22 @@ struct Source<'a> {
 fn source(args: &Args) -> anyhow::Result<Source<'_>> {
     let (file, mut stdout, mut written) = match (&args.file, &args.from_log) {
         (_, Some(file)) => {
-            let LoggedRecords { stdout, written, lines, used, broken } =
+            let LoggedRecords { stdout, written, lines, used, cut } =
                 from_log(&read_capture(file)?);
             let shown = file.display();
-            ensure!(
-                used > 0,
-                "{shown}: none of its {lines} lines has a stream-json record; let the gateway log what the CLI prints, \
-                 which many do at the level of debug or trace"
-            );
-            terminal::note(format_args!(
-                "note: {shown}: {used} of {} have records; the others are left out",
-                plural(lines, "line")
-            ));
-            if let Some(line) = broken {
-                terminal::note(format_args!(
-                    "note: {shown}:{line}: the beginning of a record that does not end in its line is left out; if the \
-                     log cuts long lines, raise its limit"
-                ));
+            let lines = plural(lines, "line");
+            match (used, &cut[..]) {
+                (0, []) => bail!(
+                    "{shown}: {lines}, and no stream-json record; let the gateway log what the CLI prints, \
+                     which many do at the level of debug or trace"
+                ),
+                (0, cut) => bail!("{shown}: {lines}, and no whole record; {}", cut_records(cut)),
+                _ => terminal::note(format_args!(
+                    "note: {shown}: {used} of {lines} have records; the others are left out"
+                )),
+            }
+            if !cut.is_empty() {
+                terminal::note(format_args!("note: {shown}: {}", cut_records(&cut)));
             }
             (file.as_path(), stdout, written)
         }
@@ -196,8 +195,29 @@ fn guessed(source: &Source<'_>) -> anyhow::Result<CliVersion> {
     Ok(version)
 }
 
-/// The most sessions that a note lists.
+/// The most sessions or lines that a note lists.
 const SHOWN: usize = 5;
+
+/// Says how many records begin and do not end, on which lines, and what to do about it.
+fn cut_records(lines: &[usize]) -> String {
+    let records = plural(lines.len(), "cut record");
+    format!(
+        "{records} left out, on {}; if the log cuts long lines, raise its limit",
+        on_lines(lines)
+    )
+}
+
+/// Lists the first of some lines in words.
+fn on_lines(lines: &[usize]) -> String {
+    let mut lines = lines.to_vec();
+    lines.dedup();
+    let mut shown: Vec<String> = lines.iter().take(SHOWN).map(usize::to_string).collect();
+    if lines.len() > SHOWN {
+        shown.push("…".to_owned());
+    }
+    let word = if lines.len() == 1 { "line" } else { "lines" };
+    format!("{word} {}", shown.join(", "))
+}
 
 /// Returns what a capture lacks that one whole run has, and what to do about it.
 fn notes(facts: &CaptureFacts) -> Vec<String> {

@@ -93,10 +93,14 @@ fn the_records_in_a_log_are_imported() {
         "10:00:00 \u{1b}[32mINFO\u{1b}[0m starting\n10:00:01 DEBUG cli: {INIT}\n\
          {{\"level\":\"debug\",\"line\":{quoted}}}\n10:00:03 DEBUG cli: {{\"type\":\"assis\n{RESULT}\n"
     );
-    let notes = ["3 of 5 lines have records", "run.jsonl:4: the beginning of a record"];
+    let notes = ["3 of 5 lines have records", "1 cut record left out, on line 4; if the log cuts"];
     import(&log, &["--from-log", "run.jsonl"], 0, &notes, 3);
-    let nothing = "none of its 1 lines has a stream-json record; let the gateway log";
+    let nothing = "1 line, and no stream-json record; let the gateway log";
     import("INFO starting\n", &["--from-log", "run.jsonl"], 2, &[nothing], 0);
+    let cut = "DEBUG {\"type\": \"assistant\", \"mess\n".repeat(7);
+    let nothing =
+        ["no whole record", "7 cut records left out, on lines 1, 2, 3, 4, 5, …; if the log cuts"];
+    import(&cut, &["--from-log", "run.jsonl"], 2, &nothing, 0);
 }
 
 /// Imports a capture and shrinks it in one command, and checks what is printed.

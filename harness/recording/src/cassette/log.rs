@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::iter;
 
 use clitape_stream::{DiagnosticCode, Event, Parser};
 use serde::de::IgnoredAny;
@@ -23,16 +24,27 @@ pub struct LoggedRecords {
     pub lines: usize,
     /// The number of these with a record.
     pub used: usize,
-    /// The first line with the beginning of a record that does not end in it, from 1.
-    pub broken: Option<usize>,
+    /// The line, from 1, of each beginning of a record that does not end there.
+    pub cut: Vec<usize>,
 }
 
 /// The most texts within texts in which a record is looked for.
 const DEEPEST: usize = 4;
 /// The most braces of a line that nothing closes, after which the rest of the line is passed over.
 const UNCLOSED: usize = 32;
-/// The beginnings of a record, as they are and in a text of JSON.
-const BEGINNINGS: [&str; 2] = ["{\"type\":\"", "{\\\"type\\\":\\\""];
+/// The kinds of records that are recognised by their beginning alone.
+const KINDS: [&str; 8] = [
+    "system",
+    "assistant",
+    "user",
+    "stream_event",
+    "result",
+    "rate_limit_event",
+    "control_request",
+    "control_response",
+];
+/// The most bytes of a text in which a record begins, before the kind of the record ends.
+const BEGINNING: usize = 64;
 /// The word before a record that the gateway wrote.
 const STDIN: &str = "stdin";
 
@@ -45,17 +57,11 @@ pub fn from_log(log: &[u8]) -> LoggedRecords {
             continue;
         }
         logged.lines += 1;
-        let line = without_escapes(&line);
-        let mut found = Vec::new();
-        scan(&line, 0, false, &mut found);
-        if found.is_empty() {
-            if BEGINNINGS.iter().any(|beginning| line.contains(beginning)) {
-                logged.broken.get_or_insert(number);
-            }
-            continue;
-        }
-        logged.used += 1;
-        for LoggedRecord { text, is_written } in found {
+        let mut scan = LineScan::default();
+        scan.text(&without_escapes(&line), 0, false);
+        logged.cut.extend(iter::repeat_n(number, scan.cut));
+        logged.used += usize::from(!scan.found.is_empty());
+        for LoggedRecord { text, is_written } in scan.found {
             match is_written {
                 true => logged.written.push(CapturedWrite {
                     stdout_offset: logged.stdout.len() as u64,
@@ -78,68 +84,97 @@ struct LoggedRecord {
     is_written: bool,
 }
 
-/// Adds the records in a text. `is_written` is true if the text around it names stdin before it.
-fn scan(text: &str, depth: usize, is_written: bool, found: &mut Vec<LoggedRecord>) {
-    let (mut at, mut unclosed) = (0, 0);
-    let prefix = text.split('{').next().unwrap_or_default();
-    let is_written = is_written || prefix.to_ascii_lowercase().contains(STDIN);
-    while let Some(next) = text[at..].find(['{', '"']) {
-        if unclosed > UNCLOSED {
-            return;
-        }
-        at += next;
-        let rest = &text[at..];
-        let end = if rest.starts_with('{') { object_end(rest) } else { string_end(rest) };
-        let Some(end) = end else {
-            unclosed += 1;
-            at += 1;
-            continue;
-        };
-        let part = &rest[..end];
-        let before = found.len();
-        let is_whole = match part.starts_with('{') {
-            true => {
-                take(part, depth, is_written, found);
+/// Looks for the records in a line.
+#[derive(Default)]
+struct LineScan {
+    found: Vec<LoggedRecord>,
+    /// The number of beginnings of records that do not end.
+    cut: usize,
+}
+
+impl LineScan {
+    /// Adds the records in a text. `is_written` is true if the text around it names stdin before it.
+    fn text(&mut self, text: &str, depth: usize, is_written: bool) {
+        let (mut at, mut unclosed) = (0, 0);
+        let prefix = text.split('{').next().unwrap_or_default();
+        let is_written = is_written || prefix.to_ascii_lowercase().contains(STDIN);
+        while let Some(next) = text[at..].find(['{', '"']) {
+            if unclosed > UNCLOSED {
+                return;
+            }
+            at += next;
+            let rest = &text[at..];
+            let is_object = rest.starts_with('{');
+            let end = if is_object { object_end(rest) } else { string_end(rest) };
+            let Some(end) = end else {
+                self.cut += usize::from(is_beginning(rest));
+                unclosed += 1;
+                at += 1;
+                continue;
+            };
+            let part = &rest[..end];
+            let before = self.found.len();
+            let is_whole = if is_object {
+                self.object(part, depth, is_written);
                 serde_json::from_str::<IgnoredAny>(part).is_ok()
-            }
-            false => {
-                take_string(part, depth, is_written, found);
+            } else {
+                self.string(part, depth, is_written);
                 !part.contains('{')
-            }
-        };
-        // A brace or a quote in prose may open nothing; what seems to be in it is looked through again.
-        let is_taken = depth > 0 || is_whole || found.len() > before;
-        unclosed += usize::from(!is_taken);
-        at += if is_taken { end } else { 1 };
-    }
-}
-
-/// Adds an object if it is a record, and otherwise the records in it.
-fn take(object: &str, depth: usize, is_written: bool, found: &mut Vec<LoggedRecord>) {
-    let head = serde_json::from_str::<LineHead>(object).ok().filter(|head| head.kind().is_some());
-    let is_known = head.is_some() && is_known(object);
-    if !is_known && depth < DEEPEST {
-        let before = found.len();
-        scan(&object[1..], depth + 1, is_written, found);
-        if found.len() > before {
-            return;
+            };
+            // A brace or a quote in prose may open nothing; what seems to be in it is looked through again.
+            let is_taken = depth > 0 || is_whole || self.found.len() > before;
+            self.cut += usize::from(is_object && !is_whole && is_beginning(part));
+            unclosed += usize::from(!is_taken);
+            at += if is_taken { end } else { 1 };
         }
     }
-    let Some(head) = head.filter(|head| is_known || head.session().is_some()) else { return };
-    // What a host writes names no session.
-    let is_written = is_written || (head.kind() == Some("user") && head.session().is_none());
-    // Only blanks between tokens can be line feeds.
-    found.push(LoggedRecord { text: object.replace(['\n', '\r'], " "), is_written });
+
+    /// Adds an object if it is a record, and otherwise the records in it.
+    fn object(&mut self, object: &str, depth: usize, is_written: bool) {
+        let head = serde_json::from_str::<LineHead>(object).ok();
+        let head = head.filter(|head| head.kind().is_some());
+        let is_known = head.is_some() && is_known(object);
+        if !is_known && depth < DEEPEST {
+            let before = self.found.len();
+            self.text(&object[1..], depth + 1, is_written);
+            if self.found.len() > before {
+                return;
+            }
+        }
+        let Some(head) = head.filter(|head| is_known || head.session().is_some()) else { return };
+        // What a host writes names no session.
+        let is_written = is_written || (head.kind() == Some("user") && head.session().is_none());
+        // Only blanks between tokens can be line feeds.
+        self.found.push(LoggedRecord { text: object.replace(['\n', '\r'], " "), is_written });
+    }
+
+    /// Adds the records in the text of a string of JSON.
+    fn string(&mut self, literal: &str, depth: usize, is_written: bool) {
+        if depth < DEEPEST
+            && literal.contains('{')
+            && literal.contains('\\')
+            && let Ok(text) = serde_json::from_str::<String>(literal)
+        {
+            self.text(&without_escapes(&text), depth + 1, is_written);
+        }
+    }
 }
 
-/// Adds the records in the text of a string of JSON.
-fn take_string(literal: &str, depth: usize, is_written: bool, found: &mut Vec<LoggedRecord>) {
-    if depth < DEEPEST
-        && literal.contains('{')
-        && literal.contains('\\')
-        && let Ok(text) = serde_json::from_str::<String>(literal)
-    {
-        scan(&without_escapes(&text), depth + 1, is_written, found);
+/// Returns whether a text begins as a record does, also with the escapes of a string of JSON, and if it ends in the kind.
+fn is_beginning(text: &str) -> bool {
+    let mut end = text.len().min(BEGINNING);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let plain = text[..end].replace('\\', "");
+    let mut rest = Some(plain.as_str());
+    for token in ["{", "\"type\"", ":", "\""] {
+        rest = rest.and_then(|rest| rest.strip_prefix(token)).map(str::trim_start);
+    }
+    match rest.map(|rest| rest.split_once('"').ok_or(rest)) {
+        Some(Ok((kind, _))) => KINDS.contains(&kind),
+        Some(Err(cut)) => KINDS.iter().any(|kind| kind.starts_with(cut)),
+        None => false,
     }
 }
 
@@ -286,9 +321,24 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_does_not_end_in_its_line_is_reported() {
-        let logged = check(&format!("{INIT}\nDEBUG {}\n", &TEXT[..40]), &[INIT], &[], 1);
-        assert_eq!(logged.broken, Some(2));
-        assert_eq!(check(INIT, &[INIT], &[], 1).broken, None);
+    fn each_record_that_does_not_end_in_its_line_is_reported() {
+        let quoted = serde_json::to_string(&TEXT[..40]).unwrap();
+        let spaced = TEXT.replace(':', ": ");
+        for (line, stdout, cut) in [
+            (INIT.to_owned(), &[INIT][..], 0),
+            (format!("DEBUG {}", &TEXT[..40]), &[], 1),
+            (format!("DEBUG {}", &TEXT[..14]), &[], 1),
+            (format!("DEBUG {}", &spaced[..40]), &[], 1),
+            (format!("{INIT} {}", &TEXT[..40]), &[INIT], 1),
+            (format!("{}{INIT}", &TEXT[..94]), &[INIT], 1),
+            (format!("{{\"log\":{quoted}}}"), &[], 1),
+            (format!("{{\"log\":{}", &quoted[..quoted.len() - 1]), &[], 1),
+            (TEXT[..92].to_owned() + " (cut)\"}]}}", &[], 1),
+            (r#"{"update":{"content":{"type":"text","text":"a"}}}"#.to_owned(), &[], 0),
+            (r#"{"type":"http","url":"#.to_owned(), &[], 0),
+        ] {
+            let logged = check(&line, stdout, &[], usize::from(!stdout.is_empty()));
+            assert_eq!(logged.cut, vec![1; cut], "{line}");
+        }
     }
 }
