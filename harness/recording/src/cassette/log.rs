@@ -1,8 +1,9 @@
 //! Finds the stream-json of a CLI in the log of a gateway.
 //!
 //! A line of a log may have a time, a level and escape sequences of a terminal before a record, several records, or a
-//! record as a text in a text or in an object of JSON. Each record is taken as it is in the line; everything else is
-//! passed over.
+//! record as a text in a text or in an object of JSON. A record may also go on over several lines: printed with line
+//! feeds, or cut by a logger into lines with the same beginning. Each record is taken as it is in the log, without the
+//! blanks of such lines; everything else is passed over.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -11,7 +12,7 @@ use std::iter;
 use clitape_stream::{DiagnosticCode, Event, Parser};
 use serde::de::IgnoredAny;
 
-use super::import::{CapturedWrite, LineHead};
+use super::import::{CapturedWrite, LineHead, trimmed};
 
 /// The records in a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub struct LoggedRecords {
 const DEEPEST: usize = 4;
 /// The most braces of a line that nothing closes, after which the rest of the line is passed over.
 const UNCLOSED: usize = 32;
+/// The most objects within objects that go on over several lines.
+const NESTED: usize = 128;
 /// The kinds of records that are recognised by their beginning alone.
 const KINDS: [&str; 8] = [
     "system",
@@ -43,6 +46,8 @@ const KINDS: [&str; 8] = [
     "control_request",
     "control_response",
 ];
+/// The first fields of a `result` of newer versions.
+const FIELDS_OF_RESULTS: [&str; 2] = ["{\"is_error\":", "{\"duration_api_ms\":"];
 /// The most bytes of a text in which a record begins, before the kind of the record ends.
 const BEGINNING: usize = 64;
 /// The word before a record that the gateway wrote.
@@ -50,31 +55,133 @@ const STDIN: &str = "stdin";
 
 /// Finds the records in the text of a log.
 pub fn from_log(log: &[u8]) -> LoggedRecords {
-    let mut logged = LoggedRecords::default();
-    for (number, line) in (1..).zip(log.split(|byte| *byte == b'\n')) {
-        let line = String::from_utf8_lossy(line);
-        if line.trim().is_empty() {
-            continue;
+    let lines: Vec<_> = log.split(|byte| *byte == b'\n').map(plain_line).collect();
+    let filled = |lines: &[Cow<'_, str>]| lines.iter().filter(|it| !it.trim().is_empty()).count();
+    let mut logged = LoggedRecords { lines: filled(&lines), ..LoggedRecords::default() };
+    let (mut at, mut from, mut used_to) = (0, 0, 0);
+    while let Some(line) = lines.get(at) {
+        let text = &line[from..];
+        let mut scan = LineScan { stops_at_open: true, ..LineScan::default() };
+        scan.text(text, 0, false);
+        let long = scan.open.and_then(|open| LongObject::read(&lines[at..], from + open));
+        let next = match (&long, scan.open) {
+            (_, None) => (at + 1, 0),
+            (Some(long), Some(open)) => {
+                scan = LineScan::default();
+                scan.text(&[&text[..open], &long.text].concat(), 0, false);
+                (at + long.lines, long.end)
+            }
+            (None, Some(open)) => {
+                scan = LineScan::default();
+                scan.text(text, 0, false);
+                let (prefix, first) = line.split_at(from + open);
+                let second = lines.get(at + 1).filter(|_| first.trim_end() == "{");
+                let second = second.map(|line| line[same_beginning(line, prefix)..].trim_start());
+                let begun = second.map(|second| ["{", second].concat());
+                scan.cut += usize::from(begun.is_some_and(|begun| is_beginning(&begun)));
+                (at + 1, 0)
+            }
+        };
+        logged.cut.extend(iter::repeat_n(at + 1, scan.cut));
+        if !scan.found.is_empty() {
+            let end = next.0 + usize::from(next.1 > 0);
+            logged.used += filled(&lines[used_to.max(at)..end.max(used_to)]);
+            used_to = end.max(used_to);
         }
-        logged.lines += 1;
-        let mut scan = LineScan::default();
-        scan.text(&without_escapes(&line), 0, false);
-        logged.cut.extend(iter::repeat_n(number, scan.cut));
-        logged.used += usize::from(!scan.found.is_empty());
-        for LoggedRecord { text, is_written } in scan.found {
-            match is_written {
-                true => logged.written.push(CapturedWrite {
-                    stdout_offset: logged.stdout.len() as u64,
-                    bytes: text + "\n",
-                }),
-                false => {
-                    logged.stdout.extend_from_slice(text.as_bytes());
-                    logged.stdout.push(b'\n');
+        scan.found.into_iter().for_each(|record| logged.add(record));
+        (at, from) = next;
+    }
+    logged
+}
+
+/// Finds the records in a capture that does not have a record a line: an array of records, as `--output-format json
+/// --verbose` prints it, or records with line feeds in them. `None` for another capture.
+pub fn from_folded(capture: &[u8]) -> Option<LoggedRecords> {
+    let text = trimmed(capture);
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
+    let is_folded = match (text.first()?, values.next()?) {
+        (b'[', first) => {
+            let is_array = first.map_or_else(|error| error.is_eof(), |_| true);
+            is_array && text[1..].trim_ascii_start().starts_with(b"{")
+        }
+        (b'{', Ok(_)) => text[..values.byte_offset()].contains(&b'\n'),
+        _ => false,
+    };
+    let logged = is_folded.then(|| from_log(capture))?;
+    (logged.used > 0).then_some(logged)
+}
+
+impl LoggedRecords {
+    /// Adds the record that comes next.
+    fn add(&mut self, record: LoggedRecord) {
+        let LoggedRecord { text, is_written } = record;
+        if is_written {
+            let stdout_offset = self.stdout.len() as u64;
+            self.written.push(CapturedWrite { stdout_offset, bytes: text + "\n" });
+        } else {
+            self.stdout.extend_from_slice(text.as_bytes());
+            self.stdout.push(b'\n');
+        }
+    }
+}
+
+/// An object that goes on over several lines.
+struct LongObject {
+    /// The object, without the beginnings of the lines.
+    text: String,
+    /// The number of lines after the first.
+    lines: usize,
+    /// The end of the object in the last of these.
+    end: usize,
+}
+
+impl LongObject {
+    /// Reads the object that begins in the first line at `open`; `None` if there is none. Only lines that begin as
+    /// the first one does go on with a text.
+    fn read(lines: &[Cow<'_, str>], open: usize) -> Option<Self> {
+        let (prefix, first) = lines.first()?.split_at(open);
+        let (mut text, mut checked) = (first.to_owned(), first.len());
+        let mut nesting = Nesting::default();
+        nesting.end_in(first);
+        for (number, line) in (1..).zip(&lines[1..]) {
+            let from = same_beginning(line, prefix);
+            match nesting.quoted {
+                true if from == 0 => return None,
+                true => {}
+                false => text.push('\n'),
+            }
+            let end = nesting.end_in(&line[from..]).map(|end| from + end);
+            text.push_str(&line[from..end.unwrap_or(line.len())]);
+            if let Some(end) = end {
+                let is_json = serde_json::from_str::<IgnoredAny>(&text).is_ok();
+                return is_json.then_some(Self { text, lines: number, end });
+            }
+            // Each check reads it all again.
+            if text.len() > 2 * checked {
+                checked = text.len();
+                if nesting.open > NESTED || !is_json_so_far(&text) {
+                    return None;
                 }
             }
         }
+        None
     }
-    logged
+}
+
+/// Returns the end of the beginning that a line shares with another one: the same characters but for its digits; 0 if
+/// there is none. A container runtime marks the last part of a line with F, and those before it with P.
+fn same_beginning(line: &str, prefix: &str) -> usize {
+    let is_same = |(a, b): (u8, u8)| {
+        a == b || a.is_ascii_digit() && b.is_ascii_digit() || [a, b] == [b'F', b'P']
+    };
+    let is_shared =
+        line.is_char_boundary(prefix.len()) && line.bytes().zip(prefix.bytes()).all(is_same);
+    if is_shared { prefix.len() } else { 0 }
+}
+
+/// Returns whether a text is JSON, or the beginning of it.
+fn is_json_so_far(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).map_or_else(|error| error.is_eof(), |_| true)
 }
 
 /// A record in a line of a log.
@@ -90,6 +197,10 @@ struct LineScan {
     found: Vec<LoggedRecord>,
     /// The number of beginnings of records that do not end.
     cut: usize,
+    /// True if the scan ends at an object that may go on in the next line.
+    stops_at_open: bool,
+    /// The place of that object.
+    open: Option<usize>,
 }
 
 impl LineScan {
@@ -107,6 +218,10 @@ impl LineScan {
             let is_object = rest.starts_with('{');
             let end = if is_object { object_end(rest) } else { string_end(rest) };
             let Some(end) = end else {
+                if is_object && depth == 0 && self.stops_at_open && is_json_so_far(rest) {
+                    self.open = Some(at);
+                    return;
+                }
                 self.cut += usize::from(is_beginning(rest));
                 unclosed += 1;
                 at += 1;
@@ -144,8 +259,7 @@ impl LineScan {
         let Some(head) = head.filter(|head| is_known || head.session().is_some()) else { return };
         // What a host writes names no session.
         let is_written = is_written || (head.kind() == Some("user") && head.session().is_none());
-        // Only blanks between tokens can be line feeds.
-        self.found.push(LoggedRecord { text: object.replace(['\n', '\r'], " "), is_written });
+        self.found.push(LoggedRecord { text: unfolded(object), is_written });
     }
 
     /// Adds the records in the text of a string of JSON.
@@ -167,6 +281,9 @@ fn is_beginning(text: &str) -> bool {
         end -= 1;
     }
     let plain = text[..end].replace('\\', "");
+    if FIELDS_OF_RESULTS.iter().any(|field| plain.starts_with(field)) {
+        return true;
+    }
     let mut rest = Some(plain.as_str());
     for token in ["{", "\"type\"", ":", "\""] {
         rest = rest.and_then(|rest| rest.strip_prefix(token)).map(str::trim_start);
@@ -190,30 +307,59 @@ fn is_known(record: &str) -> bool {
         is_known.set(is_known.get() && !is_lost);
     };
     let mut parser = Parser::new();
-    parser.feed_with(record.replace(['\n', '\r'], " ").as_bytes(), &mut sink);
+    parser.feed_with(unfolded(record).as_bytes(), &mut sink);
     parser.finish_with(&mut sink);
     is_known.get()
 }
 
 /// Returns the end of the object with which a text begins; `None` if nothing closes it.
 fn object_end(text: &str) -> Option<usize> {
-    let (mut open, mut quoted, mut escaped) = (0_usize, false, false);
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if quoted => escaped = true,
-            b'"' => quoted = !quoted,
-            b'{' if !quoted => open += 1,
-            b'}' if !quoted => {
-                open -= 1;
-                if open == 0 {
-                    return Some(at + 1);
+    Nesting::default().end_in(text)
+}
+
+/// The state of an object at a place in it.
+#[derive(Default)]
+struct Nesting {
+    open: usize,
+    quoted: bool,
+    escaped: bool,
+}
+
+impl Nesting {
+    /// Returns the end of the object in the next part of its text; `None` if nothing closes it there.
+    fn end_in(&mut self, text: &str) -> Option<usize> {
+        for (at, byte) in text.bytes().enumerate() {
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' if self.quoted => self.escaped = true,
+                b'"' => self.quoted = !self.quoted,
+                b'{' if !self.quoted => self.open += 1,
+                b'}' if !self.quoted => {
+                    self.open -= 1;
+                    if self.open == 0 {
+                        return Some(at + 1);
+                    }
                 }
+                _ => {}
             }
-            _ => {}
         }
+        None
     }
-    None
+}
+
+/// Returns an object on one line: without blanks between its tokens, if there are line feeds among them.
+fn unfolded(object: &str) -> String {
+    if !object.contains(['\n', '\r']) {
+        return object.to_owned();
+    }
+    let (mut quoted, mut escaped) = (false, false);
+    let is_kept = |c: &char| {
+        let is_kept = quoted || !c.is_ascii_whitespace();
+        quoted ^= *c == '"' && !escaped;
+        escaped = quoted && *c == '\\' && !escaped;
+        is_kept
+    };
+    object.chars().filter(is_kept).collect()
 }
 
 /// Returns the end of the string with which a text begins; `None` if nothing closes it.
@@ -228,6 +374,14 @@ fn string_end(text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// Returns the text of a line, without its CR and without the escape sequences of a terminal.
+fn plain_line(line: &[u8]) -> Cow<'_, str> {
+    match String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)) {
+        Cow::Borrowed(text) => without_escapes(text),
+        Cow::Owned(text) => Cow::Owned(without_escapes(&text).into_owned()),
+    }
 }
 
 /// Removes the escape sequences of a terminal.
@@ -303,6 +457,56 @@ mod tests {
     }
 
     #[test]
+    fn a_record_is_found_over_several_lines() {
+        let pretty = |record: &str| {
+            let value: serde_json::Value = serde_json::from_str(record).unwrap();
+            serde_json::to_string_pretty(&value).unwrap()
+        };
+        let (init, text) = (pretty(INIT), pretty(TEXT));
+        let lines = |text: &str| text.lines().count();
+        let both = lines(&init) + lines(&text);
+        check(&format!("{init}\n{text}\n"), &[INIT, TEXT], &[], both);
+        check(&format!("{init}\r\n").replace('\n', "\r\n"), &[INIT], &[], lines(&init));
+        check(&format!("[INFO] {init}\n[INFO] {TEXT}"), &[INIT, TEXT], &[], lines(&init) + 1);
+        check(&format!("[\n{init},\n{text}\n]"), &[INIT, TEXT], &[], both);
+        check(&format!("[{init}, {text}]"), &[INIT, TEXT], &[], both - 1);
+        check(&format!("{{\n\"events\": [{init}]\n}}"), &[INIT], &[], lines(&init) + 2);
+        let stamped = text.replace('\n', "\n10:00:01 ");
+        check(&format!("10:00:00 {stamped}"), &[TEXT], &[], lines(&text));
+        // A logger cuts lines into parts.
+        let (begin, end) = TEXT.split_at(90);
+        check(&format!("10:00:00 [a] {begin}\n10:00:01 [a] {end}"), &[TEXT], &[], 2);
+        check(&format!("10:00 stdout P {begin}\n10:01 stdout F {end}"), &[TEXT], &[], 2);
+        for other in [format!("{begin}\n{end}"), format!("a {begin}\nb {end}")] {
+            assert_eq!(check(&other, &[], &[], 0).cut, [1]);
+        }
+        let cut = format!("fn a() {{\n{INIT}\n{}", &text[..60]);
+        assert_eq!(check(&cut, &[INIT], &[], 1).cut, [3]);
+    }
+
+    #[test]
+    fn a_capture_is_folded_if_it_has_no_record_a_line() {
+        let folded = format!("[{INIT},{TEXT}]\n[{INIT}]\n");
+        for (capture, expect) in [
+            (folded.as_str(), Some(3)),
+            (&folded[..folded.len() - 3], Some(2)),
+            (&format!("\u{feff}[\n{INIT}\n]"), Some(1)),
+            (&INIT.replace(',', ",\n"), Some(1)),
+            (INIT, None),
+            (&format!("{INIT}{TEXT}\n"), None),
+            (&format!("{INIT}\n[{TEXT}]\n"), None),
+            (&format!("[INFO] {INIT}\n"), None),
+            (&format!("[1] {INIT}\n"), None),
+            ("[{\"type\":\"http\"}]", None),
+            ("", None),
+        ] {
+            let records = from_folded(capture.as_bytes())
+                .map(|logged| logged.stdout.split(|byte| *byte == b'\n').count() - 1);
+            assert_eq!(records, expect, "{capture}");
+        }
+    }
+
+    #[test]
     fn a_new_kind_is_a_record_if_it_names_a_session() {
         check(NEW, &[NEW], &[], 1);
         check(r#"{"type":"of_tomorrow"}"#, &[], &[], 0);
@@ -330,6 +534,7 @@ mod tests {
             (format!("DEBUG {}", &TEXT[..14]), &[], 1),
             (format!("DEBUG {}", &spaced[..40]), &[], 1),
             (format!("{INIT} {}", &TEXT[..40]), &[INIT], 1),
+            (r#"{"is_error":false,"subtype":"#.to_owned(), &[], 1),
             (format!("{}{INIT}", &TEXT[..94]), &[INIT], 1),
             (format!("{{\"log\":{quoted}}}"), &[], 1),
             (format!("{{\"log\":{}", &quoted[..quoted.len() - 1]), &[], 1),

@@ -15,7 +15,7 @@ pub use import::{
     CaptureFacts, CapturedSession, CapturedWrite, ImportError, import, parse_stdin_capture,
     reduced, select_lines,
 };
-pub use log::{LoggedRecords, from_log};
+pub use log::{LoggedRecords, from_folded, from_log};
 pub use store::{
     Cassette, CassetteError, FurtherRun, Take, abandoned, hex, name, remove, sealed, sha256,
     sha256_of_file,
