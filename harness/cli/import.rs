@@ -15,7 +15,7 @@ use clitape_runner::conform::{CheckedFormat, conform, is_transcript};
 
 use crate::confirm::remember;
 use crate::exit::ExitStatus;
-use crate::input::read_capture;
+use crate::input::{CaptureRecords, cut_records, read_capture, read_records};
 use crate::record::loss;
 use crate::scan::{Guarded, Secrets};
 use crate::schema::schema_of;
@@ -138,12 +138,13 @@ fn source(args: &Args) -> anyhow::Result<Source<'_>> {
         }
         (file, None) => {
             let file = file.as_deref().unwrap_or(Path::new(""));
+            let CaptureRecords { stdout, written } = read_records(file)?;
             let written = match &args.stdin {
-                None => Vec::new(),
+                None => written,
                 Some(stdin) => parse_stdin_capture(&read_capture(stdin)?)
                     .with_context(|| stdin.display().to_string())?,
             };
-            (file, read_capture(file)?, written)
+            (file, stdout, written)
         }
     };
     let shown = file.display();
@@ -195,29 +196,8 @@ fn guessed(source: &Source<'_>) -> anyhow::Result<CliVersion> {
     Ok(version)
 }
 
-/// The most sessions or lines that a note lists.
+/// The most sessions that a note lists.
 const SHOWN: usize = 5;
-
-/// Says how many records begin and do not end, on which lines, and what to do about it.
-fn cut_records(lines: &[usize]) -> String {
-    let records = plural(lines.len(), "cut record");
-    format!(
-        "{records} left out, on {}; if the log cuts long lines, raise its limit",
-        on_lines(lines)
-    )
-}
-
-/// Lists the first of some lines in words.
-fn on_lines(lines: &[usize]) -> String {
-    let mut lines = lines.to_vec();
-    lines.dedup();
-    let mut shown: Vec<String> = lines.iter().take(SHOWN).map(usize::to_string).collect();
-    if lines.len() > SHOWN {
-        shown.push("…".to_owned());
-    }
-    let word = if lines.len() == 1 { "line" } else { "lines" };
-    format!("{word} {}", shown.join(", "))
-}
 
 /// Returns what a capture lacks that one whole run has, and what to do about it.
 fn notes(facts: &CaptureFacts) -> Vec<String> {

@@ -7,12 +7,16 @@ use std::time::Duration;
 
 use anyhow::bail;
 use clitape_gateway::ByteSize;
+use clitape_recording::cassette::{CapturedWrite, LoggedRecords, from_folded};
 use clitape_recording::files;
 use clitape_recording::limits::{
     CAPTURE, CHANNELS, PIECES, PLANS, ReplayLimits, check_input, set_most_input,
 };
 use clitape_recording::scenario::Workspace;
+use clitape_recording::text::plural;
 use clitape_runner::suite::select::{NamePattern, Selection, Selector, Shard, changed_since};
+
+use crate::terminal;
 
 /// The name of standard input and of standard output, wherever a command takes the path of a file.
 pub(crate) const STANDARD: &str = "-";
@@ -48,6 +52,56 @@ pub(crate) fn read_capture(file: &Path) -> anyhow::Result<Vec<u8>> {
     }
     check_input(file, &bytes)?;
     Ok(bytes)
+}
+
+/// The records of a capture, a line each.
+pub(crate) struct CaptureRecords {
+    /// The bytes that the CLI printed.
+    pub(crate) stdout: Vec<u8>,
+    /// The records that the host wrote, if the capture has them.
+    pub(crate) written: Vec<CapturedWrite>,
+}
+
+/// Reads a capture. If it is an array of records, or has records over several lines, each is taken as a line, with a note.
+pub(crate) fn read_records(file: &Path) -> anyhow::Result<CaptureRecords> {
+    let bytes = read_capture(file)?;
+    let Some(LoggedRecords { stdout, written, cut, .. }) = from_folded(&bytes) else {
+        return Ok(CaptureRecords { stdout: bytes, written: Vec::new() });
+    };
+    let shown = file.display();
+    let records = stdout.iter().filter(|byte| **byte == b'\n').count();
+    terminal::note(format_args!(
+        "note: {shown}: {} in an array of JSON, or over several lines; each is taken as a line",
+        plural(records, "record")
+    ));
+    if !cut.is_empty() {
+        terminal::note(format_args!("note: {shown}: {}", cut_records(&cut)));
+    }
+    Ok(CaptureRecords { stdout, written })
+}
+
+/// The most lines that a sentence lists.
+const SHOWN: usize = 5;
+
+/// Says how many records begin and do not end, on which lines, and what to do about it.
+pub(crate) fn cut_records(lines: &[usize]) -> String {
+    let records = plural(lines.len(), "cut record");
+    format!(
+        "{records} left out, on {}; if the log cuts long lines, raise its limit",
+        on_lines(lines)
+    )
+}
+
+/// Lists the first of some lines in words.
+pub(crate) fn on_lines(lines: &[usize]) -> String {
+    let mut lines = lines.to_vec();
+    lines.dedup();
+    let mut shown: Vec<String> = lines.iter().take(SHOWN).map(usize::to_string).collect();
+    if lines.len() > SHOWN {
+        shown.push("…".to_owned());
+    }
+    let word = if lines.len() == 1 { "line" } else { "lines" };
+    format!("{word} {}", shown.join(", "))
 }
 
 /// The option of the commands that work on all cores.

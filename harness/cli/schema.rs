@@ -13,7 +13,7 @@ use clitape_runner::observed::observe;
 use serde_json::{Value, json};
 
 use crate::exit::ExitStatus;
-use crate::input::{named, read_capture};
+use crate::input::{named, read_records};
 use crate::terminal::{self, Terminal};
 
 /// Prints a JSON Schema of every kind of record in the recordings
@@ -68,7 +68,7 @@ pub(crate) fn run_conform(args: &ConformArgs, quiet: bool) -> anyhow::Result<Exi
     let mut out = terminal::stdout();
     let (mut all, mut records, mut findings) = (Vec::new(), 0, 0);
     for file in &args.files {
-        let found = conform(&schema, &read_capture(file)?, args.cli_version.as_ref());
+        let found = conform(&schema, &read_records(file)?.stdout, args.cli_version.as_ref());
         if found.format != CheckedFormat::Foreign {
             records += found.records;
         }

@@ -57,6 +57,18 @@ fn a_capture_that_is_not_one_whole_run_is_taken_with_a_note() {
             &["line 3 ends within a record", "no `result` follows the message on line 2"],
             3,
         ),
+        (
+            format!("[{INIT},{TEXT},{RESULT}]\n"),
+            &["run.jsonl"],
+            &["3 records in an array of JSON, or over several lines"],
+            3,
+        ),
+        (
+            format!("{}\n{}", INIT.replace(',', ",\n  "), RESULT.replace(',', ",\n  ")),
+            &["run.jsonl"],
+            &["2 records in an array of JSON, or over several lines"],
+            2,
+        ),
         (two.clone(), &["run.jsonl"], &["one from line 1, two from line 4", "`--session ID`"], 6),
         (two.clone(), &["run.jsonl", "--session", "tw"], &[], 3),
     ] {
@@ -95,6 +107,8 @@ fn the_records_in_a_log_are_imported() {
     );
     let notes = ["3 of 5 lines have records", "1 cut record left out, on line 4; if the log cuts"];
     import(&log, &["--from-log", "run.jsonl"], 0, &notes, 3);
+    let pretty = log.replace("{\"type\":\"result\",", "RESULT {\n  \"type\":\"result\",\n  ");
+    import(&pretty, &["--from-log", "run.jsonl"], 0, &["5 of 7 lines have records"], 3);
     let nothing = "1 line, and no stream-json record; let the gateway log";
     import("INFO starting\n", &["--from-log", "run.jsonl"], 2, &[nothing], 0);
     let cut = "DEBUG {\"type\": \"assistant\", \"mess\n".repeat(7);
