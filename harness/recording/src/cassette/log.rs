@@ -1,7 +1,7 @@
 //! Finds the stream-json of a CLI in the log of a gateway.
 //!
 //! A line of a log may have a time, a level and escape sequences of a terminal before a record, several records, or a
-//! record as a text in a text or in an object of JSON. A record may also go on over several lines: printed with line
+//! record as a text in a text or in an object of JSON, or in one of Python. A record may also go on over several lines: printed with line
 //! feeds, or cut by a logger into lines with the same beginning. Each record is taken as it is in the log, without the
 //! blanks of such lines; everything else is passed over.
 
@@ -209,12 +209,16 @@ impl LineScan {
         let (mut at, mut unclosed) = (0, 0);
         let prefix = text.split('{').next().unwrap_or_default();
         let is_written = is_written || prefix.to_ascii_lowercase().contains(STDIN);
-        while let Some(next) = text[at..].find(['{', '"']) {
+        while let Some(next) = text[at..].find(['{', '"', '\'']) {
             if unclosed > UNCLOSED {
                 return;
             }
             at += next;
             let rest = &text[at..];
+            if rest.starts_with('\'') {
+                at += self.python(rest, text[..at].ends_with('b'), depth, is_written).unwrap_or(1);
+                continue;
+            }
             let is_object = rest.starts_with('{');
             let end = if is_object { object_end(rest) } else { string_end(rest) };
             let Some(end) = end else {
@@ -260,6 +264,27 @@ impl LineScan {
         // What a host writes names no session.
         let is_written = is_written || (head.kind() == Some("user") && head.session().is_none());
         self.found.push(LoggedRecord { text: unfolded(object), is_written });
+    }
+
+    /// Adds the records in the text that a literal of Python has, as `%r` writes it; returns its end. `None` if it has
+    /// none: a quote may also begin a text in which JSON is as it is.
+    fn python(
+        &mut self,
+        text: &str,
+        is_bytes: bool,
+        depth: usize,
+        is_written: bool,
+    ) -> Option<usize> {
+        let is_object = text[1..].trim_start().starts_with('{');
+        let (literal, end) =
+            python_text(text, is_bytes).filter(|_| is_object && depth < DEEPEST)?;
+        let (before, cut) = (self.found.len(), self.cut);
+        self.text(&without_escapes(&literal), depth + 1, is_written);
+        if self.found.len() == before {
+            self.cut = cut;
+            return None;
+        }
+        Some(end)
     }
 
     /// Adds the records in the text of a string of JSON.
@@ -372,6 +397,51 @@ fn string_end(text: &str) -> Option<usize> {
             b'"' => return Some(at + 1),
             _ => {}
         }
+    }
+    None
+}
+
+/// Reads the literal of Python in single quotes with which a text begins, of a text or of bytes; returns its text, and its
+/// end. `None` if it has an escape that Python does not write there.
+fn python_text(text: &str, is_bytes: bool) -> Option<(String, usize)> {
+    let mut bytes = Vec::new();
+    let mut chars = text.char_indices().skip(1);
+    let mut is_escaped = false;
+    while let Some((at, c)) = chars.next() {
+        let digits = match c {
+            '\'' if !is_escaped => {
+                return Some((String::from_utf8_lossy(&bytes).into_owned(), at + 1));
+            }
+            '\\' if !is_escaped => {
+                is_escaped = true;
+                continue;
+            }
+            _ if !is_escaped => 0,
+            'x' => 2,
+            'u' => 4,
+            'U' => 8,
+            _ => 0,
+        };
+        let code = match (is_escaped, digits) {
+            (true, 0) => match c {
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                '\\' | '\'' => c,
+                _ => return None,
+            },
+            (_, 0) => c,
+            _ => {
+                let code = text.get(at + 1..=at + digits)?;
+                chars.nth(digits - 1)?;
+                char::from_u32(u32::from_str_radix(code, 16).ok()?)?
+            }
+        };
+        match u8::try_from(code) {
+            Ok(byte) if is_bytes => bytes.push(byte),
+            _ => bytes.extend_from_slice(code.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+        is_escaped = false;
     }
     None
 }
@@ -503,6 +573,26 @@ mod tests {
             let records = from_folded(capture.as_bytes())
                 .map(|logged| logged.stdout.split(|byte| *byte == b'\n').count() - 1);
             assert_eq!(records, expect, "{capture}");
+        }
+    }
+
+    #[test]
+    fn a_record_is_found_in_a_text_of_python() {
+        let said = |text: &str| TEXT.replace(r#"a \"{\""#, text);
+        for (line, record) in [
+            (format!("line: '{INIT}'"), INIT.to_owned()),
+            (format!("line: '{INIT}\\n'"), INIT.to_owned()),
+            (format!("line: '{}\\n'", said(r#"it\'s \\"a\\nb\\""#)), said(r#"it's \"a\nb\""#)),
+            (format!("line: b'{}'", said(r"\xc3\xa9")), said("é")),
+            (format!("line: '{}'", said(r"\xe9")), said("é")),
+            // The JSON as it is, in quotes.
+            (format!("line: '{}'", said(r#"a\n\"b\""#)), said(r#"a\n\"b\""#)),
+            (format!("line: '{}'", said("it's")), said("it's")),
+        ] {
+            // The text ends with an escape of JSON that Python would write in another way.
+            let plain = |text: &str| text.replace(r" \u001b[1m", "");
+            let (line, record) = (plain(&line), plain(&record));
+            check(&line, &[&record], &[], 1);
         }
     }
 
