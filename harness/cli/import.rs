@@ -131,6 +131,12 @@ fn source(args: &Args) -> anyhow::Result<Source<'_>> {
                     "note: {shown}: {used} of {lines} have records; the others are left out"
                 )),
             }
+            if !written.is_empty() {
+                let records = plural(written.len(), "record");
+                terminal::note(format_args!(
+                    "note: {shown}: {records} of the host, kept as its stdin"
+                ));
+            }
             if !cut.is_empty() {
                 terminal::note(format_args!("note: {shown}: {}", cut_records(&cut)));
             }

@@ -107,6 +107,9 @@ fn the_records_in_a_log_are_imported() {
     );
     let notes = ["3 of 5 lines have records", "1 cut record left out, on line 4; if the log cuts"];
     import(&log, &["--from-log", "run.jsonl"], 0, &notes, 3);
+    let sent =
+        log.replace("INFO\u{1b}[0m starting", "INFO\u{1b}[0m > {\"type\":\"control_response\"}");
+    import(&sent, &["--from-log", "run.jsonl"], 0, &["1 record of the host, kept as its stdin"], 3);
     let pretty = log.replace("{\"type\":\"result\",", "RESULT {\n  \"type\":\"result\",\n  ");
     import(&pretty, &["--from-log", "run.jsonl"], 0, &["5 of 7 lines have records"], 3);
     let nothing = "1 line, and no stream-json record; let the gateway log";

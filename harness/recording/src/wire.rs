@@ -84,19 +84,21 @@ pub struct UserMessage {
     pub message: JsonText,
     /// True for a record in which the CLI repeats a message of the host.
     pub is_replay: bool,
+    /// True for a record that no host writes: with the result of a call, of a subagent, or marked by the CLI.
+    pub is_of_cli: bool,
 }
 
 impl UserMessage {
     /// Makes the message of a person who writes this text.
     pub fn prompt(text: &str) -> Self {
         let message = JsonText::of(&json!({"role": "user", "content": text}));
-        Self { uuid: None, message, is_replay: false }
+        Self { uuid: None, message, is_replay: false, is_of_cli: false }
     }
 
     fn read(fields: &ObjectFields<'_>) -> Self {
         let message = fields.json("message").unwrap_or_else(|| JsonText::of(&Value::Null));
         let uuid = fields.text("uuid").filter(|uuid| !uuid.is_empty());
-        Self { uuid, is_replay: is_replay(fields), message }
+        Self { uuid, is_replay: is_replay(fields), is_of_cli: is_of_cli(fields), message }
     }
 
     /// Returns the text of the message: its content, or the texts of its blocks, one below the other.
@@ -138,6 +140,15 @@ fn is_replay(fields: &ObjectFields<'_>) -> bool {
         && fields.raw("parent_tool_use_id").is_none()
         && !fields.is_true("isSynthetic")
         && !is_output
+}
+
+/// Returns true if no host writes a `user` record: it has the result of a call, is of a subagent, or is marked by the CLI.
+fn is_of_cli(fields: &ObjectFields<'_>) -> bool {
+    let blocks = fields.object("message").list("content").unwrap_or_default();
+    fields.is_true("isReplay")
+        || fields.is_true("isSynthetic")
+        || fields.raw("parent_tool_use_id").is_some()
+        || blocks.iter().any(|block| block.value()["type"] == "tool_result")
 }
 
 /// The form in which a host writes messages: one of its messages, with null for the content and for the uuid.

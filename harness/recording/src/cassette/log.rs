@@ -8,11 +8,14 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::iter;
+use std::ops::Range;
 
+use clitape_stream::control::{Asker, control_kind};
 use clitape_stream::{DiagnosticCode, Event, Parser};
 use serde::de::IgnoredAny;
 
 use super::import::{CapturedWrite, LineHead, trimmed};
+use crate::wire::{WireLine, is_control};
 
 /// The records in a log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,28 +55,35 @@ const FIELDS_OF_RESULTS: [&str; 2] = ["{\"is_error\":", "{\"duration_api_ms\":"]
 const BEGINNING: usize = 64;
 /// The word before a record that the gateway wrote.
 const STDIN: &str = "stdin";
+/// Other words before what a gateway writes, to the CLI or to somebody else.
+const WRITES: [&str; 6] = ["send", "sending", "sent", "write", "writing", "wrote"];
+/// The characters of an arrow beside its head.
+const SHAFT: [char; 2] = ['-', '='];
+/// The characters around such words.
+const AROUND: [char; 7] = ['[', ']', '(', ')', ':', '|', ','];
 
 /// Finds the records in the text of a log.
 pub fn from_log(log: &[u8]) -> LoggedRecords {
     let lines: Vec<_> = log.split(|byte| *byte == b'\n').map(plain_line).collect();
     let filled = |lines: &[Cow<'_, str>]| lines.iter().filter(|it| !it.trim().is_empty()).count();
     let mut logged = LoggedRecords { lines: filled(&lines), ..LoggedRecords::default() };
+    let mut found = Vec::new();
     let (mut at, mut from, mut used_to) = (0, 0, 0);
     while let Some(line) = lines.get(at) {
         let text = &line[from..];
         let mut scan = LineScan { stops_at_open: true, ..LineScan::default() };
-        scan.text(text, 0, false);
+        scan.text(text, 0);
         let long = scan.open.and_then(|open| LongObject::read(&lines[at..], from + open));
         let next = match (&long, scan.open) {
             (_, None) => (at + 1, 0),
             (Some(long), Some(open)) => {
                 scan = LineScan::default();
-                scan.text(&[&text[..open], &long.text].concat(), 0, false);
+                scan.text(&[&text[..open], &long.text].concat(), 0);
                 (at + long.lines, long.end)
             }
             (None, Some(open)) => {
                 scan = LineScan::default();
-                scan.text(text, 0, false);
+                scan.text(text, 0);
                 let (prefix, first) = line.split_at(from + open);
                 let second = lines.get(at + 1).filter(|_| first.trim_end() == "{");
                 let second = second.map(|line| line[same_beginning(line, prefix)..].trim_start());
@@ -88,9 +98,13 @@ pub fn from_log(log: &[u8]) -> LoggedRecords {
             logged.used += filled(&lines[used_to.max(at)..end.max(used_to)]);
             used_to = end.max(used_to);
         }
-        scan.found.into_iter().for_each(|record| logged.add(record));
+        found.append(&mut scan.found);
         (at, from) = next;
     }
+    let is_odd =
+        |it: &LoggedRecord| it.direction == Some(Direction::ToCli) && it.writer == Writer::Cli;
+    let trusts = !found.iter().any(is_odd);
+    found.into_iter().for_each(|record| logged.add(record, trusts));
     logged
 }
 
@@ -112,14 +126,13 @@ pub fn from_folded(capture: &[u8]) -> Option<LoggedRecords> {
 }
 
 impl LoggedRecords {
-    /// Adds the record that comes next.
-    fn add(&mut self, record: LoggedRecord) {
-        let LoggedRecord { text, is_written } = record;
-        if is_written {
+    /// Adds the record that comes next. `trusts` is true if the directions of the log fit its records.
+    fn add(&mut self, record: LoggedRecord, trusts: bool) {
+        if record.is_written(trusts) {
             let stdout_offset = self.stdout.len() as u64;
-            self.written.push(CapturedWrite { stdout_offset, bytes: text + "\n" });
+            self.written.push(CapturedWrite { stdout_offset, bytes: record.text + "\n" });
         } else {
-            self.stdout.extend_from_slice(text.as_bytes());
+            self.stdout.extend_from_slice(record.text.as_bytes());
             self.stdout.push(b'\n');
         }
     }
@@ -187,8 +200,80 @@ fn is_json_so_far(text: &str) -> bool {
 /// A record in a line of a log.
 struct LoggedRecord {
     text: String,
-    /// True if the gateway wrote it, false if the CLI printed it.
-    is_written: bool,
+    writer: Writer,
+    /// The direction that the log names before it.
+    direction: Option<Direction>,
+}
+
+impl LoggedRecord {
+    /// Returns whether the gateway wrote it. `trusts` is true if the directions of the log fit its records.
+    fn is_written(&self, trusts: bool) -> bool {
+        match (self.direction.filter(|it| trusts || *it == Direction::Stdin), self.writer) {
+            (Some(Direction::Stdin), _) | (Some(Direction::ToCli), Writer::Either) => true,
+            (Some(Direction::FromCli), _) => false,
+            (_, writer) => writer == Writer::Host,
+        }
+    }
+}
+
+/// The side that writes a record, as far as the record itself says so.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    Cli,
+    Host,
+    Either,
+}
+
+impl Writer {
+    fn of(record: &str, names_session: bool) -> Self {
+        match WireLine::read(record.as_bytes()) {
+            Some(WireLine::Message(message)) if message.is_of_cli => Self::Cli,
+            // What a host writes often names no session.
+            Some(WireLine::Message(_)) if !names_session => Self::Host,
+            Some(WireLine::Request(request)) => match request.subtype() {
+                subtype if control_kind(subtype, Asker::Cli).is_some() => Self::Cli,
+                subtype if control_kind(subtype, Asker::Host).is_some() => Self::Host,
+                _ => Self::Either,
+            },
+            // The CLI repeats messages and answers of its host.
+            Some(WireLine::Message(_) | WireLine::Response(_) | WireLine::Cancel { .. }) => {
+                Self::Either
+            }
+            _ => Self::Cli,
+        }
+    }
+}
+
+/// The direction that a log names before a record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    /// It names stdin.
+    Stdin,
+    /// An arrow or a word for what the gateway writes, to the CLI or to somebody else.
+    ToCli,
+    /// An arrow the other way.
+    FromCli,
+}
+
+impl Direction {
+    /// Finds the direction in the text before a record.
+    fn named_in(prefix: &str) -> Option<Self> {
+        let prefix = prefix.to_ascii_lowercase();
+        if prefix.contains(STDIN) {
+            return Some(Self::Stdin);
+        }
+        let words = prefix.split_whitespace().map(|word| word.trim_matches(AROUND));
+        let is_arrow = |word: &str, heads: [char; 3]| {
+            !word.is_empty() && word.chars().all(|c| heads.contains(&c))
+        };
+        words.rev().find_map(|word| {
+            let is_to = is_arrow(word.trim_start_matches(SHAFT), ['>', '→', '⇒']);
+            if is_to || WRITES.contains(&word) {
+                return Some(Self::ToCli);
+            }
+            is_arrow(word.trim_end_matches(SHAFT), ['<', '←', '⇐']).then_some(Self::FromCli)
+        })
+    }
 }
 
 /// Looks for the records in a line.
@@ -204,19 +289,20 @@ struct LineScan {
 }
 
 impl LineScan {
-    /// Adds the records in a text. `is_written` is true if the text around it names stdin before it.
-    fn text(&mut self, text: &str, depth: usize, is_written: bool) {
-        let (mut at, mut unclosed) = (0, 0);
-        let prefix = text.split('{').next().unwrap_or_default();
-        let is_written = is_written || prefix.to_ascii_lowercase().contains(STDIN);
+    /// Adds the records in a text, with the direction that it names before them.
+    fn text(&mut self, text: &str, depth: usize) {
+        let (mut at, mut unclosed, mut after) = (0, 0, 0);
         while let Some(next) = text[at..].find(['{', '"', '\'']) {
             if unclosed > UNCLOSED {
                 return;
             }
             at += next;
             let rest = &text[at..];
+            let before = self.found.len();
             if rest.starts_with('\'') {
-                at += self.python(rest, text[..at].ends_with('b'), depth, is_written).unwrap_or(1);
+                let end = self.python(rest, text[..at].ends_with('b'), depth);
+                after = self.direct(before, text, after..at);
+                at += end.unwrap_or(1);
                 continue;
             }
             let is_object = rest.starts_with('{');
@@ -232,14 +318,14 @@ impl LineScan {
                 continue;
             };
             let part = &rest[..end];
-            let before = self.found.len();
             let is_whole = if is_object {
-                self.object(part, depth, is_written);
+                self.object(part, depth);
                 serde_json::from_str::<IgnoredAny>(part).is_ok()
             } else {
-                self.string(part, depth, is_written);
+                self.string(part, depth);
                 !part.contains('{')
             };
+            after = self.direct(before, text, after..at);
             // A brace or a quote in prose may open nothing; what seems to be in it is looked through again.
             let is_taken = depth > 0 || is_whole || self.found.len() > before;
             self.cut += usize::from(is_object && !is_whole && is_beginning(part));
@@ -249,37 +335,49 @@ impl LineScan {
     }
 
     /// Adds an object if it is a record, and otherwise the records in it.
-    fn object(&mut self, object: &str, depth: usize, is_written: bool) {
+    fn object(&mut self, object: &str, depth: usize) {
         let head = serde_json::from_str::<LineHead>(object).ok();
         let head = head.filter(|head| head.kind().is_some());
-        let is_known = head.is_some() && is_known(object);
+        let is_known = head.as_ref().and_then(LineHead::kind).is_some_and(is_control)
+            || head.is_some() && is_known(object);
         if !is_known && depth < DEEPEST {
             let before = self.found.len();
-            self.text(&object[1..], depth + 1, is_written);
+            self.text(&object[1..], depth + 1);
             if self.found.len() > before {
                 return;
             }
         }
         let Some(head) = head.filter(|head| is_known || head.session().is_some()) else { return };
-        // What a host writes names no session.
-        let is_written = is_written || (head.kind() == Some("user") && head.session().is_none());
-        self.found.push(LoggedRecord { text: unfolded(object), is_written });
+        let text = unfolded(object);
+        let writer = Writer::of(&text, head.session().is_some());
+        self.found.push(LoggedRecord { text, writer, direction: None });
+    }
+
+    /// Gives the records from `first` on the direction that the text names at `before`, if none is named nearer to
+    /// them; returns the end of that place, or its beginning if there is no record.
+    fn direct(&mut self, first: usize, text: &str, before: Range<usize>) -> usize {
+        if first == self.found.len() {
+            return before.start;
+        }
+        let named = Direction::named_in(&text[before.clone()]);
+        // Several records may follow one word.
+        let named = named.or_else(|| {
+            self.found[..first].last().and_then(|it| it.direction).filter(|_| before.start > 0)
+        });
+        for record in &mut self.found[first..] {
+            record.direction = record.direction.or(named);
+        }
+        before.end
     }
 
     /// Adds the records in the text that a literal of Python has, as `%r` writes it; returns its end. `None` if it has
     /// none: a quote may also begin a text in which JSON is as it is.
-    fn python(
-        &mut self,
-        text: &str,
-        is_bytes: bool,
-        depth: usize,
-        is_written: bool,
-    ) -> Option<usize> {
+    fn python(&mut self, text: &str, is_bytes: bool, depth: usize) -> Option<usize> {
         let is_object = text[1..].trim_start().starts_with('{');
         let (literal, end) =
             python_text(text, is_bytes).filter(|_| is_object && depth < DEEPEST)?;
         let (before, cut) = (self.found.len(), self.cut);
-        self.text(&without_escapes(&literal), depth + 1, is_written);
+        self.text(&without_escapes(&literal), depth + 1);
         if self.found.len() == before {
             self.cut = cut;
             return None;
@@ -288,13 +386,13 @@ impl LineScan {
     }
 
     /// Adds the records in the text of a string of JSON.
-    fn string(&mut self, literal: &str, depth: usize, is_written: bool) {
+    fn string(&mut self, literal: &str, depth: usize) {
         if depth < DEEPEST
             && literal.contains('{')
             && literal.contains('\\')
             && let Ok(text) = serde_json::from_str::<String>(literal)
         {
-            self.text(&without_escapes(&text), depth + 1, is_written);
+            self.text(&without_escapes(&text), depth + 1);
         }
     }
 }
@@ -524,6 +622,34 @@ mod tests {
             1,
         );
         check(&format!("Event {{ line: {quoted} }}"), &[INIT], &[], 1);
+    }
+
+    #[test]
+    fn an_arrow_or_a_word_says_which_side_wrote_a_record() {
+        let result =
+            r#"{"type":"user","message":{"content":[{"type":"tool_result"}]},"session_id":"s"}"#;
+        let prompt = r#"{"type":"user","message":{"content":"hi"},"parent_tool_use_id":null,"session_id":"s"}"#;
+        let answer = r#"{"type":"control_response","response":{"request_id":"r"}}"#;
+        let host = r#"{"type":"control_request","request":{"subtype":"set_permission_mode"}}"#;
+        let new = r#"{"type":"control_request","request":{"subtype":"of_tomorrow"}}"#;
+        let question = r#"{"type":"control_request","request":{"subtype":"can_use_tool"}}"#;
+        for (log, stdout, written) in [
+            (format!(">>> {prompt}\n{INIT}\n{prompt}"), &[INIT, prompt][..], &[prompt][..]),
+            (
+                format!("10:00 [->] {answer} {new}\n10:01 [<-] {answer} {INIT}"),
+                &[answer, INIT],
+                &[answer, new],
+            ),
+            (format!("< {question}\n> {answer}\n< {PROMPT}"), &[question, PROMPT], &[answer]),
+            (format!("sent {{\"line\":{answer}}}\ngot {INIT}"), &[INIT], &[answer]),
+            (format!("{host}\n{answer}\n{new}"), &[answer, new], &[host]),
+            // These say something else, because the CLI alone writes such records.
+            (format!("> {prompt}\n> {INIT}"), &[prompt, INIT], &[]),
+            (format!("sent {answer}\nsent {result}\nsent {PROMPT}"), &[answer, result], &[PROMPT]),
+            (format!("a >= b: {prompt}\nclaude> {prompt}\n{INIT}"), &[prompt, prompt, INIT], &[]),
+        ] {
+            check(&log, stdout, written, log.lines().count());
+        }
     }
 
     #[test]
