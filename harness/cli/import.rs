@@ -15,10 +15,10 @@ use clitape_runner::conform::{CheckedFormat, conform, is_transcript};
 
 use crate::confirm::remember;
 use crate::exit::ExitStatus;
-use crate::input::{CaptureRecords, cut_records, read_capture, read_records};
+use crate::input::{CaptureRecords, cut_records, on_lines, read_capture, read_records};
 use crate::record::loss;
 use crate::scan::{Guarded, Secrets};
-use crate::schema::schema_of;
+use crate::schema::{IS_LOG, schema_of};
 use crate::{shrink, terminal};
 
 /// Makes a cassette from a capture: `claude … --output-format stream-json > FILE.jsonl`
@@ -78,8 +78,12 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
         }
         (None, None) => guessed(&source)?,
     };
-    let mut take = import(name, &source.stdout, &source.written, Some(&version))
-        .with_context(|| shown.to_string())?;
+    let mut take = match import(name, &source.stdout, &source.written, Some(&version)) {
+        Err(ImportError::NoRecord) if args.file.is_some() && from_log(&source.stdout).used > 0 => {
+            bail!("{shown}: {IS_LOG}")
+        }
+        take => take.with_context(|| shown.to_string())?,
+    };
     if args.synthetic {
         take.manifest.origin = Origin::Synthetic;
     }
@@ -216,6 +220,19 @@ fn notes(facts: &CaptureFacts) -> Vec<String> {
         notes.push(
             "it has no `system/init`, so that the beginning of the run is missing".to_owned(),
         );
+    }
+    if !facts.broken_lines.is_empty() {
+        notes.push(format!(
+            "a record that is cut, broken by another line, or on a line with a second one, on {}: a reader loses it, and \
+             `--from-log FILE` takes what is whole",
+            on_lines(&facts.broken_lines)
+        ));
+    }
+    if !facts.logged_lines.is_empty() {
+        notes.push(format!(
+            "a record after something else, as in a log, on {}; `--from-log FILE` takes it as well",
+            on_lines(&facts.logged_lines)
+        ));
     }
     if let Some(line) = facts.cut_line {
         notes.push(format!(

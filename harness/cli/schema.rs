@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use clitape_recording::cassette::from_log;
 use clitape_recording::files;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Workspace;
@@ -68,7 +69,8 @@ pub(crate) fn run_conform(args: &ConformArgs, quiet: bool) -> anyhow::Result<Exi
     let mut out = terminal::stdout();
     let (mut all, mut records, mut findings) = (Vec::new(), 0, 0);
     for file in &args.files {
-        let found = conform(&schema, &read_records(file)?.stdout, args.cli_version.as_ref());
+        let stdout = read_records(file)?.stdout;
+        let found = conform(&schema, &stdout, args.cli_version.as_ref());
         if found.format != CheckedFormat::Foreign {
             records += found.records;
         }
@@ -81,6 +83,9 @@ pub(crate) fn run_conform(args: &ConformArgs, quiet: bool) -> anyhow::Result<Exi
             value["file"] = json!(file.display().to_string());
             all.push(value);
         } else {
+            if found.records == 0 && from_log(&stdout).used > 0 {
+                terminal::note(format_args!("note: {}: {IS_LOG}", file.display()));
+            }
             print(&mut out, file, &found, quiet, args.cli_version.is_some())?;
         }
     }
@@ -93,6 +98,10 @@ pub(crate) fn run_conform(args: &ConformArgs, quiet: bool) -> anyhow::Result<Exi
         _ => ExitStatus::Findings,
     })
 }
+
+/// The sentence about a file whose records are all in lines of a log.
+pub(crate) const IS_LOG: &str =
+    "it is a log with records; `clitape import --from-log FILE` takes them out of it";
 
 /// Prints the result for a file. With `quiet`, only the findings: what breaks readers, and if `absent_counts`, what is
 /// absent.

@@ -69,6 +69,15 @@ fn a_capture_that_is_not_one_whole_run_is_taken_with_a_note() {
             &["2 records in an array of JSON, or over several lines"],
             2,
         ),
+        (
+            format!("{INIT}{TEXT}\n> {TEXT}\n{}\n{RESULT}\n", &TEXT[..50]),
+            &["run.jsonl"],
+            &[
+                "second one, on lines 1, 3: a reader loses it",
+                "as in a log, on line 2; `--from-log FILE`",
+            ],
+            4,
+        ),
         (two.clone(), &["run.jsonl"], &["one from line 1, two from line 4", "`--session ID`"], 6),
         (two.clone(), &["run.jsonl", "--session", "tw"], &[], 3),
     ] {
@@ -92,6 +101,14 @@ fn a_capture_that_is_not_one_whole_run_is_taken_with_a_note() {
     let foreign = r#"{"type":"turn.started"}"#;
     import(foreign, &["run.jsonl"], 2, &["of a kind that claude prints"], 0);
     import("", &[], 2, &["--from-log"], 0);
+    let log = format!("DEBUG {INIT}\nDEBUG {RESULT}\n");
+    import(
+        &log,
+        &["run.jsonl"],
+        2,
+        &["it is a log with records; `clitape import --from-log FILE`"],
+        0,
+    );
     let utf_16: Vec<u8> =
         format!("\u{feff}{INIT}\r\n").encode_utf16().flat_map(u16::to_le_bytes).collect();
     import(utf_16, &["run.jsonl"], 2, &["it is UTF-16", "`| Out-File -Encoding utf8 FILE`"], 0);

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use clitape_gateway::session::transcript;
+use clitape_recording::cassette::RecordPart;
 use clitape_recording::facts::{read_record, records};
 use clitape_recording::names::CliVersion;
 use clitape_stream::{DiagnosticCode, Event, Parser};
@@ -25,6 +26,12 @@ use crate::observed::{JsonType, LONGEST, Tag, beginning};
 const NO_TYPE: &str = "has no `type` that is a text";
 /// The sentence about a line that is not a JSON object, or not one of the CLI.
 const NO_RECORD: &str = "is no record";
+/// The sentence about a line that begins as a record does.
+const BROKEN: &str =
+    "begins as a record and is none: it is cut, broken by another line, or has two records";
+/// The sentence about a line of a log.
+const LOGGED: &str =
+    "has a record after something else, as in a log; `clitape import --from-log` takes it out";
 /// A field of messages on stdout that no transcript has.
 const OF_STDOUT: &str = "parent_tool_use_id";
 /// Fields that depend on the settings of the CLI and not on its version, with the record that has them: all recordings are
@@ -225,8 +232,11 @@ impl<'a> Reader<'a> {
     /// Reads a line that is not blank. A line `with_loss` is reported by the caller if it is not a record.
     fn read(&mut self, line: &[u8], with_loss: bool) {
         let Some(Value::Object(record)) = read_record(line) else {
-            if !with_loss {
-                self.add_new("", NO_RECORD.to_owned());
+            match RecordPart::of(line) {
+                _ if with_loss => {}
+                Some(RecordPart::Begun) => self.breaks("", BROKEN.to_owned()),
+                Some(RecordPart::Logged) => self.add_new("", LOGGED.to_owned()),
+                None => self.add_new("", NO_RECORD.to_owned()),
             }
             return;
         };

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use clitape_stream::{Event, Parser};
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::canon;
 use super::format::{Cli, FORMAT, Manifest, Origin, RecordCounts, Tick, TickKind, line_by_line};
+use super::line::{LineHead, RecordPart, trimmed};
 use super::store::{Take, sha256};
 use crate::clock;
 use crate::names::{CassetteFile, CassettePart, CliVersion, NameError, ScenarioName};
@@ -64,44 +64,6 @@ pub fn parse_stdin_capture(text: &[u8]) -> Result<Vec<CapturedWrite>, ImportErro
         .collect()
 }
 
-/// The fields of a line that say what it is.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct LineHead {
-    #[serde(rename = "type")]
-    kind: Value,
-    subtype: Value,
-    session_id: Value,
-    claude_code_version: Value,
-}
-
-impl LineHead {
-    /// Reads a line; `None` if it is not a JSON object.
-    fn of(line: &[u8]) -> Option<Self> {
-        let line = trimmed(line);
-        serde_json::from_slice(line).ok().filter(|_| line.starts_with(b"{"))
-    }
-
-    /// The kind of the record.
-    pub(super) fn kind(&self) -> Option<&str> {
-        self.kind.as_str()
-    }
-
-    /// The session that the record names.
-    pub(super) fn session(&self) -> Option<&str> {
-        self.session_id.as_str().filter(|id| !id.is_empty())
-    }
-}
-
-/// The mark with which some programs begin a text in UTF-8.
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-
-/// Removes the blanks around a line, and a byte order mark before it.
-pub(super) fn trimmed(line: &[u8]) -> &[u8] {
-    let line = line.trim_ascii();
-    line.strip_prefix(BYTE_ORDER_MARK).map_or(line, <[u8]>::trim_ascii_start)
-}
-
 /// A session in a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapturedSession {
@@ -122,6 +84,10 @@ pub struct CaptureFacts {
     pub has_init: bool,
     /// The sessions, in the order in which they begin.
     pub sessions: Vec<CapturedSession>,
+    /// The lines, from 1, that begin as a record and are none, but for the last one that ends within a record.
+    pub broken_lines: Vec<usize>,
+    /// The lines, from 1, with a record after something else.
+    pub logged_lines: Vec<usize>,
     /// The last line, from 1, if it ends within a record.
     pub cut_line: Option<usize>,
     /// The last line of a message, from 1, if no `result` follows it.
@@ -136,28 +102,41 @@ impl CaptureFacts {
         for (number, line) in (1..).zip(stdout.split_inclusive(|byte| *byte == b'\n')) {
             let is_ended = line.ends_with(b"\n");
             let line = trimmed(line);
-            let Some(head) = LineHead::of(line) else {
+            let mut heads = Vec::from_iter(LineHead::of(line));
+            if heads.is_empty() {
                 is_begun |= !line.is_empty();
                 facts.cut_line = (!is_ended && line.starts_with(b"{")).then_some(number);
-                continue;
-            };
-            match head.kind() {
-                None if !is_begun => facts.foreign_lines = number,
-                Some("assistant" | "stream_event") => facts.open_turn = Some(number),
-                Some("result") => facts.open_turn = None,
-                Some("system") => facts.has_init |= head.subtype == "init",
-                _ => {}
+                match RecordPart::of(line).filter(|_| facts.cut_line.is_none()) {
+                    Some(RecordPart::Begun) => facts.broken_lines.push(number),
+                    Some(RecordPart::Logged) => facts.logged_lines.push(number),
+                    None => {}
+                }
+                heads = LineHead::all_of(line);
             }
-            is_begun |= head.kind().is_some();
-            let version = head.claude_code_version.as_str();
-            facts.version = facts.version.or_else(|| version.map(str::to_owned));
-            if let Some(id) = head.session().filter(|_| head.kind().is_some())
-                && facts.sessions.iter().all(|session| session.id != id)
-            {
-                facts.sessions.push(CapturedSession { id: id.to_owned(), line: number });
+            for head in heads {
+                facts.add(&head, number, is_begun);
+                is_begun |= head.kind().is_some();
             }
         }
         facts
+    }
+
+    /// Adds a record on this line, before which a record has begun or not.
+    fn add(&mut self, head: &LineHead, number: usize, is_begun: bool) {
+        match head.kind() {
+            None if !is_begun => self.foreign_lines = number,
+            Some("assistant" | "stream_event") => self.open_turn = Some(number),
+            Some("result") => self.open_turn = None,
+            Some("system") => self.has_init |= head.subtype == "init",
+            _ => {}
+        }
+        let version = head.claude_code_version.as_str();
+        self.version = self.version.take().or_else(|| version.map(str::to_owned));
+        if let Some(id) = head.session().filter(|_| head.kind().is_some())
+            && self.sessions.iter().all(|session| session.id != id)
+        {
+            self.sessions.push(CapturedSession { id: id.to_owned(), line: number });
+        }
     }
 }
 
@@ -382,6 +361,18 @@ mod tests {
             &[MESSAGE, &MESSAGE[..20]],
             &[1],
             CaptureFacts { open_turn: Some(1), cut_line: Some(2), ..facts() },
+        );
+        let both = format!("{init}{MESSAGE}");
+        check_facts(
+            &[&both, RESULT, &MESSAGE[..20], &format!("> {MESSAGE}"), ""],
+            &[1, 1],
+            CaptureFacts {
+                has_init: true,
+                version: named(),
+                broken_lines: vec![1, 3],
+                logged_lines: vec![4],
+                ..facts()
+            },
         );
         check_facts(
             &[init, MESSAGE, init],

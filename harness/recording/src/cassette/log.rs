@@ -14,7 +14,8 @@ use clitape_stream::control::{Asker, control_kind};
 use clitape_stream::{DiagnosticCode, Event, Parser};
 use serde::de::IgnoredAny;
 
-use super::import::{CapturedWrite, LineHead, trimmed};
+use super::import::CapturedWrite;
+use super::line::{LineHead, is_beginning, trimmed};
 use crate::wire::{WireLine, is_control};
 
 /// The records in a log.
@@ -38,21 +39,6 @@ const DEEPEST: usize = 4;
 const UNCLOSED: usize = 32;
 /// The most objects within objects that go on over several lines.
 const NESTED: usize = 128;
-/// The kinds of records that are recognised by their beginning alone.
-const KINDS: [&str; 8] = [
-    "system",
-    "assistant",
-    "user",
-    "stream_event",
-    "result",
-    "rate_limit_event",
-    "control_request",
-    "control_response",
-];
-/// The first fields of a `result` of newer versions.
-const FIELDS_OF_RESULTS: [&str; 2] = ["{\"is_error\":", "{\"duration_api_ms\":"];
-/// The most bytes of a text in which a record begins, before the kind of the record ends.
-const BEGINNING: usize = 64;
 /// The word before a record that the gateway wrote.
 const STDIN: &str = "stdin";
 /// Other words before what a gateway writes, to the CLI or to somebody else.
@@ -101,8 +87,9 @@ pub fn from_log(log: &[u8]) -> LoggedRecords {
         found.append(&mut scan.found);
         (at, from) = next;
     }
-    let is_odd =
-        |it: &LoggedRecord| it.direction == Some(Direction::ToCli) && it.writer == Writer::Cli;
+    let is_odd = |it: &LoggedRecord| {
+        it.direction == Some(Direction::ToCli) && it.writer == RecordWriter::Cli
+    };
     let trusts = !found.iter().any(is_odd);
     found.into_iter().for_each(|record| logged.add(record, trusts));
     logged
@@ -200,7 +187,7 @@ fn is_json_so_far(text: &str) -> bool {
 /// A record in a line of a log.
 struct LoggedRecord {
     text: String,
-    writer: Writer,
+    writer: RecordWriter,
     /// The direction that the log names before it.
     direction: Option<Direction>,
 }
@@ -209,22 +196,22 @@ impl LoggedRecord {
     /// Returns whether the gateway wrote it. `trusts` is true if the directions of the log fit its records.
     fn is_written(&self, trusts: bool) -> bool {
         match (self.direction.filter(|it| trusts || *it == Direction::Stdin), self.writer) {
-            (Some(Direction::Stdin), _) | (Some(Direction::ToCli), Writer::Either) => true,
+            (Some(Direction::Stdin), _) | (Some(Direction::ToCli), RecordWriter::Either) => true,
             (Some(Direction::FromCli), _) => false,
-            (_, writer) => writer == Writer::Host,
+            (_, writer) => writer == RecordWriter::Host,
         }
     }
 }
 
 /// The side that writes a record, as far as the record itself says so.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Writer {
+enum RecordWriter {
     Cli,
     Host,
     Either,
 }
 
-impl Writer {
+impl RecordWriter {
     fn of(record: &str, names_session: bool) -> Self {
         match WireLine::read(record.as_bytes()) {
             Some(WireLine::Message(message)) if message.is_of_cli => Self::Cli,
@@ -349,7 +336,7 @@ impl LineScan {
         }
         let Some(head) = head.filter(|head| is_known || head.session().is_some()) else { return };
         let text = unfolded(object);
-        let writer = Writer::of(&text, head.session().is_some());
+        let writer = RecordWriter::of(&text, head.session().is_some());
         self.found.push(LoggedRecord { text, writer, direction: None });
     }
 
@@ -394,27 +381,6 @@ impl LineScan {
         {
             self.text(&without_escapes(&text), depth + 1);
         }
-    }
-}
-
-/// Returns whether a text begins as a record does, also with the escapes of a string of JSON, and if it ends in the kind.
-fn is_beginning(text: &str) -> bool {
-    let mut end = text.len().min(BEGINNING);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    let plain = text[..end].replace('\\', "");
-    if FIELDS_OF_RESULTS.iter().any(|field| plain.starts_with(field)) {
-        return true;
-    }
-    let mut rest = Some(plain.as_str());
-    for token in ["{", "\"type\"", ":", "\""] {
-        rest = rest.and_then(|rest| rest.strip_prefix(token)).map(str::trim_start);
-    }
-    match rest.map(|rest| rest.split_once('"').ok_or(rest)) {
-        Some(Ok((kind, _))) => KINDS.contains(&kind),
-        Some(Err(cut)) => KINDS.iter().any(|kind| kind.starts_with(cut)),
-        None => false,
     }
 }
 

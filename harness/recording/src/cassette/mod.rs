@@ -3,6 +3,7 @@
 pub mod canon;
 mod format;
 mod import;
+mod line;
 mod log;
 mod store;
 
@@ -15,6 +16,7 @@ pub use import::{
     CaptureFacts, CapturedSession, CapturedWrite, ImportError, import, parse_stdin_capture,
     reduced, select_lines,
 };
+pub use line::RecordPart;
 pub use log::{LoggedRecords, from_folded, from_log};
 pub use store::{
     Cassette, CassetteError, FurtherRun, Take, abandoned, hex, name, remove, sealed, sha256,

@@ -90,6 +90,10 @@ fn what_the_parser_loses_breaks_readers() {
     let control = "{\"type\":\"assistant\",\"message\":{\"content\":[]},\"new\":\"a\tb\"}";
     check(&seen, &[r#"{"type":"assistant","message":{"content":[]}}"#, cut], &[(2, "")], &[], &[]);
     check(&seen, &[bad, ""], &[(1, "")], &[(1, "/message")], &[]);
+    let whole = r#"{"type":"assistant","message":{"content":[]}}"#;
+    let (two, logged) = (format!("{whole}{whole}"), format!("> {whole}"));
+    let lines = [cut, "", &two, &logged, "a banner {", whole];
+    check(&seen, &lines, &[(1, ""), (3, "")], &[], &[(4, ""), (5, "")]);
     let found = conform(&observed(&[("2.1.329", seen[0].clone())]), control.as_bytes(), None);
     assert_eq!(places(&found.breaks), [(1, "")], "{found:?}");
 }
