@@ -421,6 +421,25 @@ fn plain(text: &str) -> String {
     message.map_or_else(|| text.to_owned(), |message| format!("{before}{message}"))
 }
 
+/// The fields by which two results in a row are the same one.
+const SAID_BY_RESULTS: [&str; 15] = [
+    "subtype",
+    "is_error",
+    "result",
+    "errors",
+    "status",
+    "stop_reason",
+    "terminal_reason",
+    "api_error_status",
+    "begun_message_ids",
+    "uuid",
+    "session_id",
+    "duration_ms",
+    "duration_api_ms",
+    "num_turns",
+    "total_cost_usd",
+];
+
 /// Number of messages of ended turns that are remembered.
 const REMEMBERED_MESSAGES: usize = 1024;
 
@@ -450,9 +469,12 @@ impl EndedTurns {
         }
     }
 
-    /// Returns whether this result repeats the record before it byte for byte.
+    /// Returns whether this result says what the record before it says: an unknown field is no other result.
     pub(crate) fn is_repeated(&mut self, record: &str) -> bool {
-        let is_repeated = self.last_result.as_deref() == Some(record);
+        let said =
+            |record| json::pick(record, &SAID_BY_RESULTS).map(|field| field.map(|raw| raw.get()));
+        let is_repeated =
+            self.last_result.as_deref().is_some_and(|last| said(last) == said(record));
         if !is_repeated {
             self.last_result = Some(record.to_owned());
         }

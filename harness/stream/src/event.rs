@@ -403,7 +403,7 @@ pub enum DiagnosticCode {
     BadToolId,
     /// A second result for a call that has ended.
     DuplicateResult,
-    /// A `result` record repeats the record before it byte for byte, so it ends no turn.
+    /// A `result` record says what the record before it says, so it ends no turn.
     RepeatedResult,
     /// A `result` record names only messages of turns that have ended, so it ends no turn.
     LateResult,

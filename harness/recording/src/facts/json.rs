@@ -2,10 +2,12 @@
 //! tags at the beginning of its text.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 /// The mark that some programs write before UTF-8 text.
@@ -51,6 +53,13 @@ pub(super) fn list(line: &[u8]) -> Vec<Value> {
         Some(Value::Array(list)) if list.iter().all(Value::is_object) => list,
         _ => Vec::new(),
     }
+}
+
+/// Returns the fields of a record with these names as they are written; of a line that is no record none.
+pub(super) fn raw_fields<const N: usize>(line: &[u8], names: &[&str; N]) -> [Option<String>; N] {
+    let fields = read(line, |text| serde_json::from_str::<HashMap<String, Box<RawValue>>>(text));
+    let mut fields = fields.unwrap_or_default();
+    names.map(|name| fields.remove(name).map(|raw| raw.get().to_owned()))
 }
 
 /// Returns a text without the blanks around it; `None` if it is empty or no text.

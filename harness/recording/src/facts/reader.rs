@@ -55,6 +55,25 @@ const READ: &[&str] = &[
     "cause",
     "patch",
 ];
+
+/// The fields by which two results in a row are the same one.
+const SAID_BY_RESULTS: [&str; 15] = [
+    "subtype",
+    "is_error",
+    "result",
+    "errors",
+    "status",
+    "stop_reason",
+    "terminal_reason",
+    "api_error_status",
+    "begun_message_ids",
+    "uuid",
+    "session_id",
+    "duration_ms",
+    "duration_api_ms",
+    "num_turns",
+    "total_cost_usd",
+];
 /// The fields of a record outside the conversation that have words for a person.
 const WORDS: [&str; 11] = [
     "content",
@@ -199,24 +218,26 @@ struct SaidBlocks {
 impl FactsReader {
     /// Reads the lines of a process's stdout, each of at most `line_limit` bytes.
     fn stdout(&mut self, stdout: &[u8], line_limit: usize) {
-        let mut before: &[u8] = &[];
+        let mut last_result = None;
         for line in json::lines(stdout).filter(|line| line.len() <= line_limit) {
             match json::record_with(line, READ) {
                 Some(record) => {
                     self.facts.objects += 1;
-                    if record["type"] != "result" || line != before {
+                    let is_result = record["type"] == "result";
+                    let result = is_result.then(|| json::raw_fields(line, &SAID_BY_RESULTS));
+                    if !is_result || result != last_result {
                         self.record(&record);
                     }
+                    last_result = result;
                 }
                 None => {
                     let list = json::list(line);
                     list.iter().for_each(|record| self.record(record));
-                    if list.is_empty() {
-                        continue;
+                    if !list.is_empty() {
+                        last_result = None;
                     }
                 }
             }
-            before = line;
         }
     }
 

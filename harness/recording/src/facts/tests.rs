@@ -136,6 +136,16 @@ fn a_long_line_and_a_result_that_is_said_again_state_nothing() {
     let result = r#"{"type":"result","result":"yes"}"#;
     let read = |limit| read(&[result, result, "", result].join("\n"), limit);
     assert_eq!((read(result.len()).turns.len(), read(result.len()).objects), (1, 3));
+    for (other, turns) in [
+        (format!("\u{feff}{result}\r"), 1),
+        (result.replace('{', r#"{"new":{"a":1},"#), 1),
+        (result.replace('{', r#"{"uuid":"u","#), 2),
+        (result.replace("yes", "no"), 2),
+        (format!("{{}}\n{result}"), 2),
+    ] {
+        let facts = self::read(&[result, &other].join("\n"), usize::MAX);
+        assert_eq!(facts.turns.len(), turns, "{other}");
+    }
     assert_eq!(read(result.len() - 1), Facts { is_cut_off: true, ..Facts::default() });
 }
 

@@ -264,11 +264,19 @@ pub(crate) fn a_result_that_comes_in_the_next_turn_takes_nothing_of_it() {
 #[test]
 pub(crate) fn a_repeated_result_ends_no_turn() {
     check(
-        &[result("x"), result("x"), result("x"), r#"{"type":"keep_alive"}"#.into(), result("x")],
+        &[
+            result("x"),
+            result("x"),
+            format!("\u{feff}{}\r", result("x")),
+            result("x").replacen('{', r#"{"new":{"result":"y"},"#, 1),
+            r#"{"type":"keep_alive"}"#.into(),
+            result("x"),
+        ],
         &[
             r#"ok "x""#,
             "diagnostic repeated-result 2",
             "diagnostic repeated-result 3",
+            "diagnostic repeated-result 4",
             "record keep_alive/-",
             r#"ok "x" turn 2"#,
         ],
