@@ -424,16 +424,13 @@ impl FactsReader {
             "message_start" => {
                 self.begin_second_try(&parent);
                 let id = text(&event["message"]["id"]).unwrap_or_default().to_owned();
-                let message = self.begin(id, parent.clone());
-                self.streamed.insert(message);
-                if parent.is_none() {
-                    (self.is_open, self.before.is_refused) = (true, false);
-                }
-                self.streams.insert(parent, Stream { message: Some(message), ..Stream::default() });
+                self.begin_stream(id, parent);
             }
             "content_block_start" => {
-                let streams = self.streams.get(&parent);
-                let Some(message) = streams.and_then(|stream| stream.message) else { return };
+                let known = self.streams.get(&parent).and_then(|stream| stream.message);
+                // The start of the message may be lost, as in a log that cuts long lines.
+                let message =
+                    known.unwrap_or_else(|| self.begin_stream(String::new(), parent.clone()));
                 let block = &event["content_block"];
                 let place = match block["type"].as_str().unwrap_or_default() {
                     "text" => {
@@ -501,6 +498,17 @@ impl FactsReader {
             }
             _ => {}
         }
+    }
+
+    /// Begins a message that streams, and returns its index.
+    fn begin_stream(&mut self, id: String, parent: ParentId) -> usize {
+        let message = self.begin(id, parent.clone());
+        self.streamed.insert(message);
+        if parent.is_none() {
+            (self.is_open, self.before.is_refused) = (true, false);
+        }
+        self.streams.insert(parent, Stream { message: Some(message), ..Stream::default() });
+        message
     }
 
     /// Takes back the message that streams in a conversation if it broke off within a block, because the second try

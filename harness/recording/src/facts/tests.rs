@@ -85,6 +85,8 @@ fn a_call_has_its_input_and_its_result() {
         assert_eq!(calls, expect, "{records:?}");
     };
     check(&[START, open], &[(None, false)]);
+    // A log has lost the start of the message.
+    check(&[open, piece, result], &[(Some(r#"{"a":1}"#), true)]);
     check(&[START, open, piece, result], &[(Some(r#"{"a":1}"#), true)]);
     check(&[START, open, piece, whole], &[(Some(r#"{"a":2}"#), false)]);
     check(&[START, open, whole, result, whole], &[(Some(r#"{"a":2}"#), true)]);
