@@ -41,6 +41,9 @@ const OF_SETTINGS: [(&str, &str); 1] = [("system/init", "memory_paths")];
 const OF_REQUESTS: (&str, &str) = ("assistant", "request_id");
 /// The model of a message that the CLI wrote itself, such as the output of a command or the sentence about an error.
 const OF_THE_CLI: &str = "<synthetic>";
+/// The number of records of a kind in the recordings that says since when it is printed. Of a rare one the scenario may
+/// be new, and not the kind.
+const OFTEN: u64 = 10;
 /// The sign for the number of an array's item, where all items count as one place.
 const ANY_ITEM: &str = "*";
 
@@ -124,6 +127,7 @@ pub fn conform(schema: &Value, bytes: &[u8], version: Option<&CliVersion>) -> Co
         line: 0,
         record: String::new(),
         known: 0,
+        since: None,
         found: Conformance::default(),
         missing: Vec::new(),
         seen: BTreeMap::new(),
@@ -222,6 +226,8 @@ struct Reader<'a> {
     record: String,
     /// The number of records of a known kind.
     known: usize,
+    /// The newest of the versions since which the kinds of the records are printed.
+    since: Option<CliVersion>,
     found: Conformance,
     missing: Vec<Missing>,
     /// The index of each new thing in the list, by its record, its place and its description.
@@ -268,7 +274,10 @@ impl<'a> Reader<'a> {
             None => self.add_new("", "is a kind of record that was never seen".to_owned()),
         }
         for case in cases {
-            self.object(self.definition(case), &record, "", &self.schema["x-versions"]);
+            let kind = self.definition(case);
+            let kinds_since = [self.since.take(), first_version(kind)].into_iter().flatten();
+            self.since = kinds_since.max_by(CliVersion::by_number);
+            self.object(kind, &record, "", &self.schema["x-versions"]);
         }
     }
 
@@ -428,7 +437,7 @@ impl<'a> Reader<'a> {
 
     /// Decides to which versions the file conforms, and which of the missing fields are absent.
     fn finish(self, version: Option<&CliVersion>) -> Conformance {
-        let Self { mut found, missing, recorded, .. } = self;
+        let Self { mut found, missing, recorded, since, .. } = self;
         // The lines before the first one that names a version are of that version.
         let opening = found.printed_by.first().cloned();
         found.printed_by.sort_by(CliVersion::by_number);
@@ -454,7 +463,11 @@ impl<'a> Reader<'a> {
         found.held_to = match version {
             Some(version) => Some(version.clone()),
             None if found.printed_by.is_empty() => {
-                recorded.into_iter().rev().min_by_key(|version| lacks(version))
+                let prints_all = |version: &CliVersion| {
+                    since.as_ref().is_none_or(|since| since.by_number(version).is_le())
+                };
+                let candidates = recorded.into_iter().rev().filter(prints_all);
+                candidates.min_by_key(|version| lacks(version))
             }
             None => None,
         };
@@ -493,6 +506,13 @@ fn add(
             list.push(new);
         }
     }
+}
+
+/// Returns the first version that prints a kind of record; `None` if it was seen too seldom to tell.
+fn first_version(kind: &Value) -> Option<CliVersion> {
+    let recorded = versions(&kind["x-versions"]);
+    let is_often = kind["x-seen"][0].as_u64().is_some_and(|seen| seen >= OFTEN);
+    recorded.first().filter(|_| is_often && recorded.len() > 1).cloned()
 }
 
 /// Returns whether the CLI wrote a message itself, so that no request to the API belongs to it.

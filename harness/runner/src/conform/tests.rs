@@ -142,6 +142,27 @@ fn a_file_is_held_to_the_fields_of_its_own_version() {
 }
 
 #[test]
+fn a_file_that_names_no_version_is_of_one_that_prints_all_its_kinds() {
+    let old = json!({"type": "a"});
+    let new = json!({"type": "a", "added": 1});
+    let mut records = vec![("1.0.128", old), ("2.1.148", new.clone()), ("2.1.329", new)];
+    let kind = |name: &str| json!({"type": name});
+    for _ in 0..5 {
+        records.extend([("2.1.148", kind("often")), ("2.1.329", kind("often"))]);
+        records.extend([("2.1.329", kind("newest")), ("2.1.329", kind("newest"))]);
+    }
+    records.extend([("2.1.148", kind("seldom")), ("2.1.329", kind("seldom"))]);
+    let schema = observed(&records);
+    for (kind, expect) in
+        [("a", "1.0.128"), ("often", "2.1.329"), ("seldom", "1.0.128"), ("newest", "1.0.128")]
+    {
+        let file = format!("{{\"type\":\"a\"}}\n{{\"type\":\"{kind}\"}}");
+        let found = conform(&schema, file.as_bytes(), None);
+        assert_eq!(found.held_to.as_deref(), Some(expect), "{found:?}");
+    }
+}
+
+#[test]
 fn a_field_of_the_settings_is_not_absent() {
     let seen = [json!({"type": "system", "subtype": "init", "memory_paths": {}, "tools": []})];
     let all = r#"{"type":"system","subtype":"init","memory_paths":{},"tools":[]}"#;
