@@ -38,7 +38,7 @@ const DEEPEST: usize = 4;
 /// The most braces of a line that nothing closes, after which the rest of the line is passed over.
 const UNCLOSED: usize = 32;
 /// The most objects within objects that go on over several lines.
-const NESTED: usize = 128;
+const NESTED: usize = 32;
 /// The word before a record that the gateway wrote.
 const STDIN: &str = "stdin";
 /// Other words before what a gateway writes, to the CLI or to somebody else.
