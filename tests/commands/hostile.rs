@@ -316,7 +316,8 @@ fn reports_and_proofs_are_not_left() {
     for file in ["p/index.html", "p/proof.md", "p/preview.svg", "p/preview.cast"] {
         safe(file, &read(file));
     }
-    markdown(&read("p/proof.md"), 1..=1);
+    // Of the proof, of the evidence, and of the one scenario.
+    markdown(&read("p/proof.md"), 3..=3);
     assert!(!read("p/preview.svg").contains("<img") && !read("p/index.html").contains("<img"));
     for line in read("p/preview.cast").lines() {
         let event: Value = serde_json::from_str(line).unwrap();
