@@ -122,7 +122,7 @@ fn work_of_page(bytes: usize) -> [f64; 3] {
     let stdout = Shape::Session.stdout(bytes);
     fs::write(dir.path().join("long.jsonl"), &stdout).unwrap();
     let import = ["import", "long.jsonl", "--scenario", "long", "--cli-version", "2.1.332"];
-    for args in [&["init"][..], &import] {
+    for args in [&["init", "first"][..], &import] {
         let mut clitape = Command::new(env!("CARGO_BIN_EXE_clitape"));
         let status = clitape.args(args).current_dir(dir.path()).stdout(Stdio::null()).status();
         assert!(status.unwrap().success(), "{args:?}");

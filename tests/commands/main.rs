@@ -27,6 +27,7 @@ mod limits_of_runs;
 mod limits_reached;
 mod machines;
 mod marks;
+mod packages;
 mod pasted;
 mod processes;
 mod proof;

@@ -306,13 +306,15 @@ pub fn remove_folder(path: &Path, prefix: &str) -> Result<(), FileError> {
 
 /// Exchanges `fresh` and `target`, in one step if the system can.
 fn exchange(fresh: &Path, target: &Path) -> io::Result<()> {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // As a call of the kernel: the C library has it since glibc 2.28 only.
+    #[cfg(target_os = "linux")]
     {
-        use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
 
-        match renameat2(AT_FDCWD, fresh, AT_FDCWD, target, RenameFlags::RENAME_EXCHANGE) {
+        match renameat_with(CWD, fresh, CWD, target, RenameFlags::EXCHANGE) {
             // The kernel or the file system can't exchange folders.
-            Err(Errno::EINVAL | Errno::ENOSYS) => {}
+            Err(Errno::INVAL | Errno::NOSYS) => {}
             done => return done.map_err(io::Error::from),
         }
     }
