@@ -35,10 +35,9 @@ fn main() -> io::Result<()> {
     for name in STARTERS {
         let scenario = root.join("scenarios").join(name);
         let cassette = root.join("cassettes").join(name).join(newest);
-        let mut files = files_in(&scenario)?;
-        let all = files.keys().cloned().collect::<Vec<_>>();
-        files.retain(|place, _| !place.starts_with("golden/"));
-        files.extend(goldens(&scenario, &all, &numbers(newest).unwrap_or_default()));
+        let (all, mut files): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            files_in(&scenario)?.into_iter().partition(|(place, _)| place.starts_with("golden/"));
+        files.extend(goldens(all, &numbers(newest).unwrap_or_default()));
         let (scenario, cassette) = (list(&files), list(&files_in(&cassette)?));
         let row = format!(
             "Starter {{ name: {name:?}, version: {newest:?}, scenario: {scenario}, cassette: {cassette} }},\n"
@@ -50,13 +49,9 @@ fn main() -> io::Result<()> {
 }
 
 /// Returns the goldens that hold for a version, by the places that they get: those of the last version that has its own.
-fn goldens(
-    scenario: &Path,
-    places: &[String],
-    newest: &VersionNumbers,
-) -> BTreeMap<String, PathBuf> {
+fn goldens(all: BTreeMap<String, PathBuf>, newest: &VersionNumbers) -> BTreeMap<String, PathBuf> {
     let mut kept: BTreeMap<String, (VersionNumbers, PathBuf)> = BTreeMap::new();
-    for place in places {
+    for (place, path) in all {
         let Some(stem) = place.strip_prefix("golden/").and_then(|it| it.strip_suffix(".snap"))
         else {
             continue;
@@ -68,7 +63,7 @@ fn goldens(
         let own = format!("golden/{view}.snap");
         let is_later = kept.get(&own).is_none_or(|(other, _)| *other < version);
         if version <= *newest && is_later {
-            kept.insert(own, (version, scenario.join(place)));
+            kept.insert(own, (version, path));
         }
     }
     kept.into_iter().map(|(place, (_, path))| (place, path)).collect()

@@ -16,7 +16,8 @@ use crate::terminal;
 /// Makes a workspace of this folder: ten scenarios with their recordings and a first one of your own, clitape.toml, a
 /// workflow for CI, and what git must know
 ///
-/// With a NAME, that scenario is the only one. Nothing that is there is overwritten. Lines that are missing are added to .gitattributes and .gitignore.
+/// With a NAME, that scenario is the only one. Nothing that is there is overwritten. Lines that are missing are added to
+/// .gitattributes and .gitignore.
 #[derive(clap::Args)]
 pub(crate) struct InitArgs {
     /// Name of the first scenario, or of a further one [default: first-scenario, if there is none]

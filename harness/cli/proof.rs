@@ -3,19 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clitape_judge::Finding;
 use clitape_recording::files;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::secrets::{Hit, scan};
 use clitape_recording::text::plural;
-use clitape_rig::subject::{Conditions, GatewaySubject, Job, Printing, Subjects, seen_run};
+use clitape_rig::subject::{Conditions, GatewaySubject, Printing, Subjects, seen_runs};
 use clitape_runner::report::proof::{
     Chromium, Photo, PhotoError, ProofRunReport, cast, check, check_against, photo, picture,
     seen_head, subject_text, text,
 };
 use clitape_runner::report::{Detail, Report, SeenRun, findings, page, seen_page};
 use clitape_runner::suite::{
-    GatheredCases, OwnGateway, ProofCase, ScenarioRun, SuiteOptions, SuiteRun, run as run_suite,
+    GatheredCases, OwnGateway, ProofCase, ScenarioRun, SuiteOptions, run as run_suite,
 };
 
 use crate::conditions::{ChatFaultArgs, FOR_GATEWAYS, check_chat};
@@ -79,12 +78,9 @@ pub(crate) fn run(
     let conditions = Conditions { printing, faults: args.chat.faults(), ..Conditions::default() };
     match (&args.check, &args.out, &args.subject) {
         (Some(file), ..) => check_file(file),
-        (None, Some(out), Some(subject)) => write_subject(
-            &workspace()?,
-            args,
-            Proven { subject, conditions: &conditions, out },
-            quiet,
-        ),
+        (None, Some(out), Some(subject)) => {
+            write_subject(&workspace()?, args, subject, &conditions, out, quiet)
+        }
         (None, Some(out), None) if conditions.are_recorded() => {
             write(&workspace()?, args, out, quiet)
         }
@@ -93,22 +89,15 @@ pub(crate) fn run(
     }
 }
 
-/// A gateway whose runs are proven.
-#[derive(Clone, Copy)]
-struct Proven<'a> {
-    subject: &'a str,
-    conditions: &'a Conditions,
-    out: &'a Path,
-}
-
 /// Writes the proof of a gateway from its run.
 fn write_subject(
     workspace: &Workspace,
     args: &Args,
-    proven: Proven<'_>,
+    subject: &str,
+    conditions: &Conditions,
+    dir: &Path,
     quiet: bool,
 ) -> anyhow::Result<ExitStatus> {
-    let Proven { subject, conditions, out: dir } = proven;
     let selection = args.selection.select(workspace, Names::default())?;
     let subjects = Subjects::load(workspace.root())?;
     let gateway = gateway(&subjects, subject)?;
@@ -123,10 +112,8 @@ fn write_subject(
     progress.clear();
     let mut out = terminal::stdout();
     print_left_out(&mut out, &suite)?;
-    let seen: Vec<SeenRun> = played
-        .iter()
-        .map(|(job, seen)| seen_run(gateway, conditions, job, seen, found(&suite, job)))
-        .collect();
+    let seen = seen_runs(gateway, conditions, &suite.scenarios, &played).into_iter();
+    let seen: Vec<SeenRun> = seen.map(|(_, seen)| seen).collect();
     let judged = Report::new(env!("CARGO_PKG_VERSION"), suite.scenarios, Vec::new());
     complain(&judged);
     if seen.is_empty() || !judged.troubles().is_empty() {
@@ -147,14 +134,6 @@ fn write_subject(
     publish(dir, args, published, quiet)?;
     findings(&judged, Detail::default(), &mut out.screen())?;
     Ok(if judged.holds() { ExitStatus::Ok } else { ExitStatus::Findings })
-}
-
-/// Returns the findings of a recording.
-fn found(suite: &SuiteRun, job: &Job) -> Vec<Finding> {
-    let check = format!("{}::", job.version());
-    let of_it = suite.scenarios.iter().filter(|run| run.name == job.scenario.name.as_str());
-    let checks = of_it.flat_map(|run| &run.checks).filter(|one| one.name.starts_with(&check));
-    checks.flat_map(|one| one.findings.iter().cloned()).collect()
 }
 
 fn write(

@@ -11,7 +11,7 @@ use clitape_recording::scenario::{SeedRange, Seeds, Workspace};
 use clitape_recording::text::{TerminalSafe, plural};
 use clitape_rig::subject::{
     Conditions, DriveResult, GatewaySubject, Job, NamedGateway, ParserSubject, ReplaySubject,
-    SubjectSpec, Subjects, seen_run,
+    SubjectSpec, Subjects, seen_runs,
 };
 use clitape_runner::check::{FailureMemory, Marks};
 use clitape_runner::report::{
@@ -211,20 +211,11 @@ fn subject_pages(
     dir: &Path,
 ) -> anyhow::Result<Pages> {
     let mut pages = Pages::new();
-    for run in &run.scenarios {
-        let is_of_it = |(job, _): &&(Job, DriveResult)| {
-            let check = format!("{}::", job.version());
-            run.name == job.scenario.name.as_str()
-                && run.checks.iter().any(|one| one.name.starts_with(&check))
-        };
-        let Some((job, seen)) = played.iter().find(is_of_it) else { continue };
-        let found: Vec<_> =
-            run.checks.iter().flat_map(|check| check.findings.iter().cloned()).collect();
-        let version = job.version().to_string();
-        let file = format!("{}-{version}.html", run.name);
-        let seen = seen_run(gateway, conditions, job, seen, found);
+    for (job, seen) in seen_runs(gateway, conditions, &run.scenarios, played) {
+        let (name, version) = (job.scenario.name.to_string(), job.version().to_string());
+        let file = format!("{name}-{version}.html");
         write_file(&dir.join(&file), seen_page(&gateway.shown(), ONE_RUN, &[seen]))?;
-        pages.entry(run.name.clone()).or_default().push((version, file));
+        pages.entry(name).or_default().push((version, file));
     }
     Ok(pages)
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use clitape_process::{InstallLimits, ProcessError, Revision};
 use clitape_recording::text::shell_quote;
 use clitape_recording::{clock, files};
+use clitape_runner::report::OWN_BRIDGE;
 use clitape_runner::report::proof::TestedSubject;
 
 /// Returns what this run of clitape tests. Without a version, the revision of the repository of `root` counts, which has the
@@ -27,7 +28,7 @@ pub(crate) fn tested(
 
 /// Returns the name of what runs without `--subject`.
 pub(crate) fn own_bridge() -> String {
-    format!("clitape\u{2019}s own bridge {}", env!("CARGO_PKG_VERSION"))
+    format!("{OWN_BRIDGE} {}", env!("CARGO_PKG_VERSION"))
 }
 
 fn revision(root: &Path) -> anyhow::Result<String> {

@@ -1,9 +1,9 @@
 //! Finds the stream-json of a CLI in the log of a gateway.
 //!
 //! A line of a log may have a time, a level and escape sequences of a terminal before a record, several records, or a
-//! record as a text in a text or in an object of JSON, or in one of Python. A record may also go on over several lines: printed with line
-//! feeds, or cut by a logger into lines with the same beginning. Each record is taken as it is in the log, without the
-//! blanks of such lines; everything else is passed over.
+//! record as a text in a text or in an object of JSON, or in one of Python. A record may also go on over several lines:
+//! printed with line feeds, or cut by a logger into lines with the same beginning. Each record is taken as it is in the
+//! log, without the blanks of such lines; everything else is passed over.
 
 use std::borrow::Cow;
 use std::cell::Cell;

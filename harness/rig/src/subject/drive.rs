@@ -22,7 +22,7 @@ use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Scenario;
 use clitape_recording::trace::Entry;
 use clitape_runner::report::SeenRun;
-use clitape_runner::suite::CaseRun;
+use clitape_runner::suite::{CaseRun, ScenarioRun};
 
 use super::boot::{LOOK, PersonSide};
 use super::bus::{self, BusError};
@@ -755,6 +755,26 @@ pub(super) fn observation(
         bus: seen.bus.clone(),
         ..observation
     }
+}
+
+/// Pairs the runs that were judged with what was played, for their pages and for a proof.
+pub fn seen_runs<'p>(
+    gateway: NamedGateway<'_>,
+    conditions: &Conditions,
+    judged: &[ScenarioRun],
+    played: &'p [(Job, DriveResult)],
+) -> Vec<(&'p Job, SeenRun)> {
+    let seen = judged.iter().filter_map(|run| {
+        let is_of_it = |(job, _): &&(Job, DriveResult)| {
+            let check = format!("{}::", job.version());
+            run.name == job.scenario.name.as_str()
+                && run.checks.iter().any(|one| one.name.starts_with(&check))
+        };
+        let (job, seen) = played.iter().find(is_of_it)?;
+        let found = run.checks.iter().flat_map(|check| check.findings.iter().cloned());
+        Some((job, seen_run(gateway, conditions, job, seen, found.collect())))
+    });
+    seen.collect()
 }
 
 /// Returns a run for its page and for a proof, with these findings.

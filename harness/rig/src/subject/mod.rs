@@ -52,7 +52,7 @@ pub use call::CalledCassette;
 pub use check::{CheckLine, check};
 pub use config::{FILE, RANGES, Subjects};
 pub use dialogue::Misfit;
-pub use drive::{DriveResult, Job, seen_run};
+pub use drive::{DriveResult, Job, seen_run, seen_runs};
 pub use error::SubjectError;
 pub use parser::ParserSubject;
 pub use prepare::{OutputLog, RigHost};

@@ -189,18 +189,15 @@ pub(super) fn drawn(prompt: Option<&str>, entries: &[Entry], after: &[usize]) ->
 fn without_middles(drawn: &str) -> String {
     let lines: Vec<&str> = drawn.lines().collect();
     let messages = lines.chunk_by(|a, b| a.starts_with('│') && b.starts_with('│'));
-    let mut kept = Vec::new();
-    for message in messages {
-        let (first, last) = (MOST_LINES / 2, message.len().saturating_sub(MOST_LINES / 2));
-        if message.len() <= MOST_LINES {
-            kept.extend(message.iter().map(|line| (*line).to_owned()));
-            continue;
+    let kept = messages.map(|message| match message.len().checked_sub(MOST_LINES) {
+        None | Some(0) => message.join("\n"),
+        Some(more) => {
+            let (first, rest) = message.split_at(MOST_LINES / 2);
+            let more_lines = plural(more, "more line");
+            format!("{}\n│ … {more_lines} …\n{}", first.join("\n"), rest[more..].join("\n"))
         }
-        kept.extend(message[..first].iter().map(|line| (*line).to_owned()));
-        kept.push(format!("│ … {} …", plural(last - first, "more line")));
-        kept.extend(message[last..].iter().map(|line| (*line).to_owned()));
-    }
-    kept.join("\n")
+    });
+    kept.collect::<Vec<_>>().join("\n")
 }
 
 /// A chat that is drawn in a terminal, with the number of lines that it takes there.

@@ -36,7 +36,7 @@ pub use model::{
 };
 #[cfg(test)]
 pub(crate) use page::frames::last_messages;
-pub use page::{ONE_RUN, SeenRun, page, seen_page};
+pub use page::{ONE_RUN, OWN_BRIDGE, SeenRun, page, seen_page};
 pub use screen::Screen;
 pub use terminal::{
     findings, footer, marks, scenario_line, summary, terminal, timings, write_diff, write_entry,

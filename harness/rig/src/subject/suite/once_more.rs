@@ -94,19 +94,22 @@ impl GatewayTrials<'_> {
             let alone = play(one, how, rig, &mut |event| self.note_in_vain(&event));
             let alone = self.unless_failed(alone)?;
             let Some(alone) = alone.iter().flatten().next() else { continue };
-            let shown = violations(job, alone, self.traits, self.gateway.spec.front, None);
-            let is_shown = |finding: &Finding| {
-                shown.iter().any(|shown| finding.id == FindingId::Known(shown.kind))
-            };
+            let shown = self.kinds(job, alone);
             for finding in self.checks[index].iter_mut().flat_map(|check| &mut check.findings) {
                 // A golden is compared in the whole run only, and some lines play several cassettes.
                 let plays_it = finding.reproduce.as_str().contains(" rig ");
-                if plays_it && finding.golden.is_none() && !is_shown(finding) {
+                if plays_it && finding.golden.is_none() && !shown.contains(&finding.id) {
                     finding.sentence.push_str(NOT_ALONE);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Returns the kinds of what a run of a cassette shows by itself.
+    fn kinds(&self, job: &Job, seen: &DriveResult) -> Vec<FindingId> {
+        let found = violations(job, seen, self.traits, self.gateway.spec.front, None);
+        found.into_iter().map(|found| FindingId::Known(found.kind)).collect()
     }
 
     /// Plays one cassette once more under each of these conditions, which come with their words.
@@ -157,16 +160,11 @@ impl GatewayTrials<'_> {
         let seen = play(&faulty, with_faults, rig, &mut |event| self.note_in_vain(&event));
         let seen = self.unless_failed(seen)?;
         let served = |seen: &DriveResult| !matches!(seen.ending, ObservedEnding::NotServed(_));
-        let (traits, front) = (self.traits, self.gateway.spec.front);
-        let kinds = |job: &Job, seen: &DriveResult| {
-            let found = violations(job, seen, traits, front, None);
-            found.into_iter().map(|found| FindingId::Known(found.kind)).collect::<Vec<_>>()
-        };
         // The cassettes of which something was found.
         let places: Vec<usize> = (0..faulty.len())
             .filter(|place| {
                 let seen = seen[*place].as_ref().filter(|seen| served(seen));
-                seen.is_some_and(|seen| !kinds(&faulty[*place], seen).is_empty())
+                seen.is_some_and(|seen| !self.kinds(&faulty[*place], seen).is_empty())
             })
             .collect();
         if places.is_empty() {
@@ -177,7 +175,7 @@ impl GatewayTrials<'_> {
         let plain = self.unless_failed(plain)?;
         for ((place, job), plain) in places.into_iter().zip(&without).zip(&plain) {
             let (Some(seen), Some(plain)) = (&seen[place], plain) else { continue };
-            self.found[indexes[place]] = kinds(job, plain);
+            self.found[indexes[place]] = self.kinds(job, plain);
             let agent_faults = faults[place].clone();
             let conditions = &Conditions { agent_faults, ..self.conditions.clone() };
             let found = self.new_findings(indexes[place], &faulty[place], conditions, seen);

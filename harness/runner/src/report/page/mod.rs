@@ -111,10 +111,13 @@ pub fn page(cases: &[ProofCase]) -> String {
     PageFrame { title: &title, style: STYLE, body, script }.page()
 }
 
+/// What is under test where no gateway is named.
+pub const OWN_BRIDGE: &str = "clitape\u{2019}s own bridge";
+
 /// Returns the sentence about what was under test: without a subject, no gateway of others was run.
 pub(crate) fn own_bridge() -> String {
     format!(
-        "What was run is clitape\u{2019}s own bridge, version {}, and no other gateway.",
+        "What was run is {OWN_BRIDGE}, version {}, and no other gateway.",
         env!("CARGO_PKG_VERSION")
     )
 }
@@ -122,8 +125,7 @@ pub(crate) fn own_bridge() -> String {
 /// Returns the parts of a replay of clitape's own bridge, each as recorded, real, or not covered.
 pub(crate) fn own_legs(case: &ProofCase) -> [(&'static str, String); 5] {
     let cli = &case.manifest.cli;
-    let bridge =
-        format!("real: clitape\u{2019}s own bridge, version {}", env!("CARGO_PKG_VERSION"));
+    let bridge = format!("real: {OWN_BRIDGE}, version {}", env!("CARGO_PKG_VERSION"));
     [
         ("person", "recorded: what the host of the recording wrote".to_owned()),
         ("chat", "played: each call is answered in memory, in virtual time".to_owned()),

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::report::chat::drawn;
 use crate::report::model::Tally;
 use crate::report::page::frames::{ChatFrames, key_frames};
-use crate::report::page::{NEVER_TESTED, SeenRun, confinement, origin, own_bridge};
+use crate::report::page::{NEVER_TESTED, OWN_BRIDGE, SeenRun, confinement, origin, own_bridge};
 use crate::report::text::verdict;
 use crate::suite::{CaseRun, ProofCase};
 
@@ -183,7 +183,7 @@ fn own_subject(cases: &[ProofCase]) -> TestedSubject {
         .map(|case| code(&format!("clitape test {}", shell_quote(&case.name))))
         .collect();
     TestedSubject {
-        subject: "clitape\u{2019}s own bridge".to_owned(),
+        subject: OWN_BRIDGE.to_owned(),
         revision: format!("clitape {}", env!("CARGO_PKG_VERSION")),
         run: commands.join(", "),
     }
