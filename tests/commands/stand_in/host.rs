@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -51,8 +51,8 @@ pub(crate) struct Ended {
 }
 
 impl Host {
-    /// Starts the program with these variables and arguments, and with a new home folder.
-    pub(crate) fn start(variables: &[(&str, &str)], args: &[&str]) -> Self {
+    /// Returns the program with these variables and arguments, and its new home folder.
+    pub(crate) fn command(variables: &[(&str, &str)], args: &[&str]) -> (Command, TempDir) {
         let home = tempfile::tempdir().unwrap();
         let project = home.path().join("project");
         fs::create_dir(&project).unwrap();
@@ -62,6 +62,12 @@ impl Host {
         command.env("CLITAPE_ROOT", root()).env("CLITAPE_PLAY", "instant");
         command.env("CLITAPE_LOG", home.path().join("log.jsonl"));
         command.envs(variables.iter().copied());
+        (command, home)
+    }
+
+    /// Starts the program with these variables and arguments, and with a new home folder.
+    pub(crate) fn start(variables: &[(&str, &str)], args: &[&str]) -> Self {
+        let (mut command, home) = Self::command(variables, args);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (sender, receiver) = channel();

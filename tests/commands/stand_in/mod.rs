@@ -6,7 +6,10 @@ mod claude;
 mod host;
 
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt as _;
+use std::process::Stdio;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use clitape_recording::cassette::Cassette;
@@ -413,4 +416,28 @@ fn the_process_can_end_in_another_way() {
     let ended = host.end();
     assert!(status.success() && begin.elapsed() > Duration::from_millis(700), "stdout is held");
     assert_eq!(ended.stdout.len(), cassette.stdout.len());
+}
+
+#[test]
+fn a_slow_host_reads_each_half_of_a_line_alone() {
+    let variables = [("CLITAPE_CASSETTE", "plain-text"), ("CLITAPE_PLAY", "instant,halves")];
+    let args = [&["-p", "Hi"], &ONE_SHOT[..]].concat();
+    let (mut command, _home) = Host::command(&variables, &args);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut pipe = child.stdout.take().unwrap();
+    let (mut all, mut whole) = (Vec::new(), 0);
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        thread::sleep(Duration::from_millis(30));
+        let count = pipe.read(&mut buffer).unwrap();
+        if count == 0 {
+            break;
+        }
+        let begins_line = all.last().is_none_or(|byte| *byte == b'\n');
+        let ends = buffer[..count].iter().filter(|byte| **byte == b'\n').count();
+        whole += ends.saturating_sub(usize::from(!begins_line));
+        all.extend_from_slice(&buffer[..count]);
+    }
+    assert!(child.wait().unwrap().success());
+    assert_eq!((whole, all.len()), (0, recorded("plain-text/2.1.332").stdout.len()));
 }

@@ -11,6 +11,7 @@ use clitape_recording::trace::Lane;
 
 use super::answer;
 use crate::case::{Broken, Case, by, by_index, whole};
+use crate::observation::PlayedTurn;
 use crate::words::{letters, seconds};
 
 /// The duration of a turn below which it may end before a draft can show its tools, in ms.
@@ -92,7 +93,7 @@ fn took(case: Case<'_>) -> u64 {
         .played()
         .filter(|(_, turn)| !turn.tools.is_empty())
         .map(|(number, _)| case.times(number))
-        .map(|times| times.and_then(|times| Some(times.ended_ms?.saturating_sub(times.began_ms))))
+        .map(|times| times.and_then(|times| awake_ms(case, times)))
         .collect();
     times.map_or_else(
         || {
@@ -103,6 +104,19 @@ fn took(case: Case<'_>) -> u64 {
         },
         |times| times.into_iter().max().unwrap_or(0),
     )
+}
+
+/// Returns the duration of a turn in ms, without the time before the first call of a subject that calls before the turn
+/// ends, and without the time after its last call: on a loaded machine the subject and the stand-in wait for a processor, so
+/// that there was no time for a draft. `None` if the turn has no end.
+fn awake_ms(case: Case<'_>, times: PlayedTurn) -> Option<u64> {
+    let ended = times.ended_ms?;
+    let calls = || case.calls().map(|(_, entry)| entry.at);
+    let first = calls().find(|at| (times.began_ms..ended).contains(at));
+    let Some(first) = first else { return Some(ended.saturating_sub(times.began_ms)) };
+    let last = calls().filter(|at| (first..ended).contains(at)).last().unwrap_or(first);
+    let is_over = !calls().any(|at| at >= ended);
+    Some(if is_over { last } else { ended }.saturating_sub(first))
 }
 
 /// Returns whether a text in the input of a call has this line.

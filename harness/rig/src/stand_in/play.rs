@@ -38,6 +38,12 @@ use crate::limits::{Held, KeptBytes, parsed_bytes};
 /// took to end.
 const QUIET_MS: u64 = 1_000;
 
+/// The time that a process waits in all for a host to read the first halves of its lines, because a host may read no
+/// more.
+const HALVES_WAIT: Duration = Duration::from_secs(5);
+/// The time between two looks at what the host has read.
+const HALVES_LOOK: Duration = Duration::from_millis(2);
+
 /// The note about a prompt that names no recording.
 pub(crate) const OWN_PROMPT: &str = "a prompt of the host's own plays no cassette";
 
@@ -65,6 +71,8 @@ pub(super) struct Player<'a> {
     clock: Instant,
     /// The due time and the end of the next piece.
     pub(super) piece: Option<(Instant, usize)>,
+    /// The rest of [`HALVES_WAIT`].
+    halves_wait: Duration,
     /// The bytes of the present cassette that an earlier process has printed.
     left_out: u64,
     /// The number of turns in the process, and of those in the present cassette, that are logged.
@@ -113,6 +121,7 @@ impl<'a> Player<'a> {
             wait: None,
             clock: Instant::now(),
             piece: None,
+            halves_wait: HALVES_WAIT,
             left_out: 0,
             turns: (0, 0),
             is_turn_open: false,
@@ -324,6 +333,7 @@ impl<'a> Player<'a> {
             (self.clock + Duration::from_millis(after_ms), end)
         });
         self.listen_until(due)?;
+        self.wait_for_reader(range.start)?;
         self.flush_between(range.start)?;
         let Some(running) = &mut self.running else { return Ok(()) };
         let killed_at = running.cut_at.filter(|cut| *cut <= end);
@@ -343,6 +353,21 @@ impl<'a> Player<'a> {
         }
         if printed.ends_result {
             self.end_turn();
+        }
+        Ok(())
+    }
+
+    /// Waits until the host has read the first half of a line, if lines come in halves and the next piece begins inside
+    /// of one. On a loaded machine both halves would else lie in the pipe before the host's first read.
+    fn wait_for_reader(&mut self, offset: usize) -> Result<(), ProcessEnding> {
+        let is_inside = self.running.as_ref().is_some_and(|running| {
+            let before = offset.checked_sub(1).and_then(|at| running.cassette.stdout.get(at));
+            running.schedule.in_halves && before.is_some_and(|byte| *byte != b'\n')
+        });
+        while is_inside && !self.halves_wait.is_zero() && has_unread() {
+            let begun = Instant::now();
+            self.listen_until(begun + HALVES_LOOK)?;
+            self.halves_wait = self.halves_wait.saturating_sub(begun.elapsed());
         }
         Ok(())
     }
@@ -673,6 +698,12 @@ impl Player<'_> {
         }
         true
     }
+}
+
+/// Returns whether the host has not read all of stdout yet. Only a pipe says so to its writer; anything else, such as the
+/// socket of Node, counts as read.
+fn has_unread() -> bool {
+    rustix::io::ioctl_fionread(io::stdout()).is_ok_and(|unread| unread > 0)
 }
 
 #[cfg(test)]

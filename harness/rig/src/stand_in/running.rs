@@ -291,6 +291,8 @@ pub(super) struct Schedule {
     next: usize,
     /// The milliseconds between the last byte and the end of the process.
     pub(super) exit_ms: u64,
+    /// True if each line comes in two pieces.
+    pub(super) in_halves: bool,
 }
 
 impl Schedule {
@@ -335,7 +337,7 @@ impl Schedule {
         let exit_ms = last.filter(|_| is_recorded).map_or(0, |tick| tick.after_ms);
         let pieces: Vec<(u64, usize)> = pieces.collect();
         let pieces = if in_halves { halved(&pieces, dialogue) } else { pieces };
-        Ok(Self { pieces, next: 0, exit_ms })
+        Ok(Self { pieces, next: 0, exit_ms, in_halves })
     }
 
     /// Returns the delay and the end of the piece that begins at `from`; the end is at most `limit`.
@@ -398,8 +400,8 @@ mod tests {
 
     #[test]
     fn a_piece_is_cut_where_the_cli_waits() {
-        let mut schedule =
-            Schedule { pieces: vec![(0, 10), (5, 10), (7, 30), (9, 30)], next: 0, exit_ms: 0 };
+        let pieces = vec![(0, 10), (5, 10), (7, 30), (9, 30)];
+        let mut schedule = Schedule { pieces, next: 0, exit_ms: 0, in_halves: false };
         assert_eq!(schedule.piece(0, 4), (0, 4));
         assert_eq!(schedule.piece(4, 20), (0, 10));
         assert_eq!(schedule.piece(10, 20), (12, 20));

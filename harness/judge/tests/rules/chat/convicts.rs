@@ -361,6 +361,17 @@ fn sb016_sb017_tools_are_told() {
     assert!(found[0].sentence.contains("3 tools, the first was Read"), "{found:?}");
     let silent = SubjectTraits { shows_tools: false, ..SubjectTraits::default() };
     check_seen(Seen { lines: &lines, traits: silent, ..Seen::default() }, &[]);
+    // On a loaded machine a subject may begin late, and the end of the turn may be noted late.
+    for (first, last, ended_ms, expect) in [
+        (1_000, 9_000, 8_900, &[K::ToolsUntold][..]),
+        (7_000, 9_000, 8_900, &[]),
+        (7_000, 9_000, 14_000, &[]),
+        (9_000, 9_500, 8_900, &[K::ToolsUntold]),
+    ] {
+        let lines = [typing(first), send(last, 7, ANSWER)];
+        let turns = vec![PlayedTurn { began_ms: 500, ended_ms: Some(ended_ms) }];
+        check_seen(Seen { lines: &lines, turns, ..Seen::default() }, expect);
+    }
     // A call may be told by the description in its input.
     let described = [
         typing(100),
