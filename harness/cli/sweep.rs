@@ -120,7 +120,7 @@ fn how_far(state: &SearchState) -> String {
 /// Prints the seeds that fail, and whether all were replayed.
 fn summary(state: &SearchState, out: &mut terminal::Terminal) -> anyhow::Result<()> {
     if !state.failing.is_empty() {
-        out.line(format_args!("\nseeds that fail:"))?;
+        out.lines("\nseeds that fail:")?;
         for FailingSeed { name, finding } in &state.failing {
             out.line(format_args!("  {name:<10} {} ({})", finding.place, finding.id))?;
         }
@@ -130,7 +130,7 @@ fn summary(state: &SearchState, out: &mut terminal::Terminal) -> anyhow::Result<
         0 => "all held".to_owned(),
         n => plural(n, "failure"),
     };
-    out.line(format_args!(
+    out.lines(format_args!(
         "\n{} of {}, {plans}: {verdict}",
         plural(state.done, "seed"),
         state.seeds().count

@@ -75,6 +75,8 @@ pub(crate) fn check(dir: &Path, args: &[&str], code: i32, out: &[&str], err: &[&
     for part in err {
         assert!(stderr.contains(part), "{args:?}: no `{part}` in\n{stderr}");
     }
+    let is_escaped = |line: &str| line.starts_with(r"\n");
+    assert!(!stdout.lines().chain(stderr.lines()).any(is_escaped), "{args:?}\n{stdout}{stderr}");
     check_options(args, &stderr);
     stdout
 }
