@@ -274,6 +274,8 @@ struct ShownNeedle {
     signs: Vec<(Gap, Sign)>,
     /// The words, each with the number of the sign after it, and true if it begins a line.
     words: Vec<(String, usize, bool)>,
+    /// True if it is found only between words, because it could be a part of another one by chance.
+    is_word: bool,
 }
 
 impl ShownNeedle {
@@ -281,6 +283,7 @@ impl ShownNeedle {
     pub(super) fn text(text: &str) -> Self {
         let mut needle = Self::default();
         needle.push(text, Gap::None, Sign::Char);
+        needle.is_word = needle.signs.len() < SHORT;
         needle
     }
 
@@ -292,6 +295,8 @@ impl ShownNeedle {
             let is_word = ["true", "false"].contains(&value.as_str());
             needle.push(value, Gap::Value, if is_word { Sign::Key } else { Sign::Char });
         }
+        needle.is_word =
+            needle.signs.len() < SHORT || needle.signs.iter().any(|(gap, _)| *gap == Gap::Value);
         needle
     }
 
@@ -327,11 +332,6 @@ impl ShownNeedle {
                 is_line_start = false;
             }
         }
-    }
-
-    /// Returns whether it is found only between words, because it could be a part of another one by chance.
-    fn is_word(&self) -> bool {
-        self.signs.len() < SHORT || self.signs.iter().any(|(gap, _)| *gap == Gap::Value)
     }
 
     /// Returns the words around the sign with this number.
@@ -440,7 +440,7 @@ impl MessagePages {
 
     /// Returns whether the text may begin at this place.
     fn begins(&self, needle: &ShownNeedle, page: &Page, at: usize) -> bool {
-        let is_word = !needle.is_word() || page.is_between_words(at);
+        let is_word = !needle.is_word || page.is_between_words(at);
         let Some((_, first)) = needle.signs.first() else { return true };
         let Some((c, _)) = page.chars.get(at) else { return false };
         is_word && (is_same(*first, *c) || page.mask(at).is_some())
@@ -460,7 +460,7 @@ impl MessagePages {
             loop {
                 *furthest = sign.max(*furthest);
                 let Some((gap, own)) = needle.signs.get(sign) else {
-                    if !needle.is_word() || page.is_between_words(at) {
+                    if !needle.is_word || page.is_between_words(at) {
                         return true;
                     }
                     break;
