@@ -1,6 +1,8 @@
 //! Tests of the crates used alone, as their READMEs show it: the examples that read stdin.
 
-use std::ffi::OsString;
+#[path = "common/cargo.rs"]
+mod cargo;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -15,19 +17,10 @@ const CASSETTE: &str = "cassettes/three-tools/2.1.329/stdout.jsonl";
 fn built() -> std::io::Result<PathBuf> {
     static BUILT: OnceLock<std::io::Result<bool>> = OnceLock::new();
     let build = || {
-        let mut cargo = Command::new(env!("CARGO"));
+        let mut cargo = cargo::cargo();
         cargo.args(["build", "--quiet", "--workspace", "--examples"]);
         cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
         cargo.args((!cfg!(debug_assertions)).then_some("--release"));
-        // Cargo sets these variables for a test, and the build script of a dependency would run again because of them.
-        let of_package = |name: &OsString| {
-            ["CARGO_PKG_", "CARGO_MANIFEST_"]
-                .iter()
-                .any(|start| name.to_string_lossy().starts_with(start))
-        };
-        for name in std::env::vars_os().map(|(name, _)| name).filter(of_package) {
-            cargo.env_remove(name);
-        }
         Ok(cargo.status()?.success())
     };
     let ok = BUILT.get_or_init(build).as_ref().is_ok_and(|ok| *ok);
