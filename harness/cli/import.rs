@@ -12,6 +12,7 @@ use clitape_recording::names::{CliVersion, ScenarioName};
 use clitape_recording::scenario::{Workspace, template};
 use clitape_recording::text::{plural, shell_quote};
 use clitape_runner::conform::{CheckedFormat, conform, is_transcript};
+use clitape_runner::suite::select::NamePattern;
 
 use crate::confirm::remember;
 use crate::exit::ExitStatus;
@@ -102,9 +103,9 @@ pub(crate) fn run(workspace: &Workspace, args: &Args) -> anyhow::Result<ExitStat
     }
     write(workspace, &take, &kept, args.shrink.is_none())?;
     if let Some(new) = args.shrink.clone() {
-        let scenario = format!("{name}/{}", take.manifest.cli.version).parse()?;
+        let scenario: NamePattern = format!("{name}/{}", take.manifest.cli.version).parse()?;
         // A capture of which no plan fails is imported all the same.
-        shrink::run(workspace, &shrink::Args { scenario, new, plan: None })?;
+        shrink::own(workspace, &scenario, &new, None)?;
     }
     Ok(ExitStatus::Ok)
 }

@@ -169,7 +169,7 @@ fn main() -> ExitCode {
             Command::Test(test) => test::run(&workspace(args.root)?, &test, args.quiet),
             Command::Review(review) => review::run(&workspace(args.root)?, &review),
             Command::Collect(collect) => collect::run(&collect),
-            Command::Shrink(shrink) => shrink::run(&workspace(args.root)?, &shrink),
+            Command::Shrink(shrink) => shrink::run(&workspace(args.root)?, &shrink, args.quiet),
             Command::Sweep(sweep) => sweep::run(&workspace(args.root)?, &sweep, args.quiet),
             Command::Session(session) => session::run(&session),
             Command::Report(report) => {

@@ -3,21 +3,23 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context as _, bail};
 use clap::Subcommand;
 use clitape_process::host::HostPaths;
 use clitape_process::remove_stale;
+use clitape_recording::names::SubjectName;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::text::plural;
 use clitape_rig::limits::RigLimits;
 use clitape_rig::subject::{
-    CheckLine, Front, NamedGateway, OutputLog, RigHost, SubjectKind, SubjectSpec, Subjects, check,
-    review,
+    CheckLine, Conditions, DriveResult, Front, GatewaySubject, Job, NamedGateway, OutputLog,
+    ParserSubject, ReplaySubject, RigHost, SubjectKind, SubjectSpec, Subjects, check, review,
 };
-use clitape_runner::suite::SuiteRun;
+use clitape_runner::suite::{SuiteOptions, SuiteRun, TrialEvent, run as run_suite};
 
+use crate::conditions::check_chat;
 use crate::confirm::{ConfirmTarget, Confirmation, Consent, confirm};
 use crate::exit::ExitStatus;
 use crate::progress::ProgressLine;
@@ -200,10 +202,85 @@ impl Machine {
         confirm(ConfirmTarget::Subject(subject), &review, how, &self.stop)
     }
 
+    /// Returns whether a signal has ended the run.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn rig<'a>(&'a self, workspace: &'a Workspace) -> RigHost<'a> {
         let Self { host, program, cache, limits, log, stop } = self;
         let (limits, log) = (*limits, log.as_ref());
         RigHost { workspace, host, program, cache, variable: &variable, limits, log, stop }
+    }
+}
+
+/// A subject of the command line, with the conditions under which it runs.
+pub(crate) struct ChosenSubject<'a> {
+    name: &'a SubjectName,
+    version: Option<&'a str>,
+    spec: &'a SubjectSpec,
+    /// The subject, if it is a gateway.
+    pub(crate) gateway: Option<NamedGateway<'a>>,
+    conditions: &'a Conditions,
+    rig: RigHost<'a>,
+    /// True to play one recording of a gateway under harsh conditions too.
+    pub(crate) is_harsh: bool,
+    /// True to play each recording, also one that the settings of a gateway leave out.
+    pub(crate) plays_all: bool,
+}
+
+impl<'a> ChosenSubject<'a> {
+    /// Takes a subject, NAME or NAME@VERSION; an error if the conditions do not apply to it.
+    pub(crate) fn new(
+        subjects: &'a Subjects,
+        subject: &'a str,
+        conditions: &'a Conditions,
+        rig: RigHost<'a>,
+    ) -> anyhow::Result<Self> {
+        let (name, version) = split(subject);
+        let (name, spec) = subjects.get(name)?;
+        let gateway = match spec {
+            SubjectSpec::Gateway(_) => Some(gateway(subjects, subject)?),
+            _ if !conditions.are_recorded() => {
+                bail!("{name} is no gateway, so that it has neither a pace nor a chat server")
+            }
+            _ => None,
+        };
+        if let Some(gateway) = gateway {
+            check_chat(conditions, gateway)?;
+        }
+        let (is_harsh, plays_all) = (false, false);
+        Ok(Self { name, version, spec, gateway, conditions, rig, is_harsh, plays_all })
+    }
+
+    /// Plays the recordings, and returns also what was seen of a gateway.
+    pub(crate) fn play(
+        &self,
+        suite: SuiteOptions<'_>,
+        report: &mut dyn FnMut(TrialEvent<'_>) -> std::io::Result<()>,
+    ) -> anyhow::Result<(SuiteRun, Vec<(Job, DriveResult)>)> {
+        let Self { name, version, spec, gateway, conditions, rig, is_harsh, plays_all } = *self;
+        let run = match (spec, gateway) {
+            (SubjectSpec::Parser(spec), _) => {
+                run_suite(&mut ParserSubject { name, version, spec, rig }, suite, report)?
+            }
+            (SubjectSpec::Replay(spec), _) => {
+                run_suite(&mut ReplaySubject { name, version, spec, rig }, suite, report)?
+            }
+            (_, Some(gateway)) => {
+                let mut subject = GatewaySubject::new(gateway, conditions, rig);
+                if is_harsh {
+                    subject = subject.with_harsh_conditions();
+                }
+                if plays_all {
+                    subject = subject.with_all_scenarios();
+                }
+                let run = run_suite(&mut subject, suite, report)?;
+                return Ok((run, subject.played));
+            }
+            _ => bail!("{name} is of a kind that can't be tested"),
+        };
+        Ok((run, Vec::new()))
     }
 }
 

@@ -9,10 +9,7 @@ use anyhow::{anyhow, bail};
 use clitape_recording::limits::ReplayLimits;
 use clitape_recording::scenario::{SeedRange, Seeds, Workspace};
 use clitape_recording::text::{TerminalSafe, plural};
-use clitape_rig::subject::{
-    Conditions, DriveResult, GatewaySubject, Job, NamedGateway, ParserSubject, ReplaySubject,
-    SubjectSpec, Subjects, seen_runs,
-};
+use clitape_rig::subject::{Conditions, DriveResult, Job, NamedGateway, Subjects, seen_runs};
 use clitape_runner::check::{FailureMemory, Marks};
 use clitape_runner::report::{
     Cause, CheckRun, ONE_RUN, Pages, Report, Trouble, findings, marks, page, scenario_line,
@@ -23,7 +20,7 @@ use clitape_runner::suite::{
     GatheredCases, OwnGateway, ProofCase, SuiteOptions, SuiteRun, TrialEvent, run as run_suite,
 };
 
-use crate::conditions::{ConditionArgs, FOR_GATEWAYS, check_chat, faults_line};
+use crate::conditions::{ConditionArgs, FOR_GATEWAYS, faults_line};
 use crate::confirm::Confirmation;
 use crate::exit::ExitStatus;
 use crate::input::{JobsArg, Names, SelectionArgs, WorkLimits, duration};
@@ -31,7 +28,7 @@ use crate::outputs::{self, OpenOutput, Outputs, write_file};
 use crate::progress::ProgressLine;
 use crate::rig_limits::RigLimitArgs;
 use crate::signals::stop_on_signals;
-use crate::subject::{LogArg, Machine, gateway, print_left_out, split};
+use crate::subject::{ChosenSubject, LogArg, Machine, print_left_out, split};
 use crate::terminal::{self, Terminal};
 use crate::tested::own_bridge;
 
@@ -135,58 +132,25 @@ fn test_subject(
     let subjects = Subjects::load(workspace.root())?;
     let machine = Machine::new(args.rig_limits.limits())?.with_log(&args.log)?;
     machine.ask(workspace, &subjects, subject, Confirmation { yes: args.yes, quiet })?;
-    let (name, version) = split(subject);
-    let (name, spec) = subjects.get(name)?;
-    if !matches!(spec, SubjectSpec::Gateway(_)) && !conditions.are_recorded() {
-        bail!("{name} is no gateway, so that it has neither a pace nor a chat server");
-    }
+    let mut chosen = ChosenSubject::new(&subjects, subject, conditions, machine.rig(workspace))?;
+    chosen.is_harsh = selection.is_whole;
+    let gateway = chosen.gateway;
     if args.update && !conditions.are_recorded() {
         bail!(
             "`--update` proposes what a run with the recorded times shows; leave out `--pace` and what goes wrong, and \
              run it again"
         );
     }
-    let gateway = match spec {
-        SubjectSpec::Gateway(_) => Some(gateway(&subjects, subject)?),
-        _ => None,
-    };
-    if let Some(gateway) = gateway {
-        check_chat(conditions, gateway)?;
-    }
     let (shown, version) = match gateway {
         Some(gateway) => (gateway.shown(), gateway.version_shown()),
-        None => (subject.to_owned(), version),
+        None => (subject.to_owned(), split(subject).1),
     };
     let open = args.outputs.open(workspace.root(), args.json.as_deref())?;
     let mut printer = TrialPrinter::new(open.of(shown, version, workspace)?, quiet)?;
     if let Some(line) = faults_line(conditions).filter(|_| !quiet) {
         printer.out.line(line)?;
     }
-    let rig = machine.rig(workspace);
-    let report = &mut |event: TrialEvent<'_>| printer.show(&event);
-    let mut played = Vec::new();
-    let mut play = || -> anyhow::Result<SuiteRun> {
-        Ok(match (spec, gateway) {
-            (SubjectSpec::Parser(spec), _) => {
-                run_suite(&mut ParserSubject { name, version, spec, rig }, suite, report)?
-            }
-            (SubjectSpec::Replay(spec), _) => {
-                run_suite(&mut ReplaySubject { name, version, spec, rig }, suite, report)?
-            }
-            (_, Some(gateway)) => {
-                let subject = GatewaySubject::new(gateway, conditions, rig);
-                let mut subject = match selection.is_whole {
-                    true => subject.with_harsh_conditions(),
-                    false => subject,
-                };
-                let run = run_suite(&mut subject, suite, report)?;
-                played = subject.played;
-                run
-            }
-            _ => bail!("{name} is of a kind that can't be tested"),
-        })
-    };
-    let run = match play() {
+    let (run, played) = match chosen.play(suite, &mut |event| printer.show(&event)) {
         Ok(run) => run,
         Err(error) => {
             printer.fail(subject, &error)?;

@@ -102,3 +102,27 @@ fn what_a_replay_prints_wrongly_is_a_finding() {
         check(dir.path(), &test, 3, &[expect, "reproduce: sh -c "], &[]);
     }
 }
+
+#[test]
+fn a_recording_is_made_small_for_which_a_subject_has_a_finding() {
+    // The last edit is sent as a message of its own once more.
+    let again = r#""$0" "$@" | awk '{ print } /"message_id":1/ { line = $0 } END { gsub("\"message_id\":1", "\"message_id\":7", line); sub("editMessageText", "sendMessage", line); print line }'"#;
+    let dir = with_script(again, "");
+    let shrink = ["shrink", "plain-text/2.1.332", "small", "--subject", "mine"];
+    let args = [&shrink[..], &["--yes"]].concat();
+    let out = check(dir.path(), &args, 0, &["wrote scenarios/small: ", "SB004 answer-twice"], &[]);
+    let lines = out.lines().find_map(|line| line.strip_prefix("wrote scenarios/small: ")).unwrap();
+    let counts: Vec<usize> = lines.split(' ').filter_map(|word| word.parse().ok()).collect();
+    assert!(counts[0] < counts[1] / 2, "{lines}");
+    let then = out.lines().last().unwrap().trim().strip_prefix("clitape ").unwrap();
+    let then: Vec<&str> = then.split(' ').chain(["--yes"]).collect();
+    check(dir.path(), &then, 3, &["SB004 answer-twice subject mine: small/2.1.332"], &[]);
+    check(dir.path(), &args, 2, &[], &["scenarios/small is there already"]);
+    let right = [&shrink[..2], &["other", "--subject", "right", "--yes"]].concat();
+    let toml = fs::read_to_string(dir.path().join("clitape.toml")).unwrap();
+    let toml = toml.replace(again, r#"exec "$0" "$@""#).replace(".mine]", ".right]");
+    fs::write(dir.path().join("clitape.toml"), toml).unwrap();
+    let nothing = "right has no finding, so that there is nothing to shrink";
+    check(dir.path(), &right, 4, &[nothing], &[]);
+    check(dir.path(), &["shrink", "plain-text", "other", "--pace", "9"], 2, &[], &["--subject"]);
+}

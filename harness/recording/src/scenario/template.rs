@@ -80,20 +80,32 @@ const KEPT: [&str; 6] = ["prompt", "host", "say", "args", "login", "partial_mess
 /// The seeded plans of such a scenario.
 const PLANS: i64 = 16;
 
-/// Makes the scenario `name` around a part of the recording of `of` by CLI `version`, and one plan that fails; its
-/// folder is put in place with the cassette. `about` describes the failure of the plan.
+/// The failure that a scenario around a part of a recording shows.
+#[derive(Debug, Clone, Copy)]
+pub struct SmallestFailure<'a> {
+    /// The scenario whose recording it is a part of.
+    pub of: &'a ScenarioName,
+    /// The version of the CLI that was recorded.
+    pub version: &'a CliVersion,
+    /// The failure in a sentence.
+    pub about: &'a str,
+    /// The plan that fails, as JSON.
+    pub plan: Option<&'a str>,
+    /// The view of a chat in which the plan gives another outcome, which gets a variant.
+    pub variant_of: Option<&'a str>,
+}
+
+/// Makes the scenario `name` around a part of a recording that fails; its folder is put in place with the cassette.
 ///
 /// # Errors
 ///
-/// As [`write()`], and if the scenario `of` can't be read.
+/// As [`write()`], and if the scenario that it is a part of can't be read.
 pub fn smallest(
     workspace: &Workspace,
     name: &ScenarioName,
-    of: &ScenarioName,
-    version: &CliVersion,
-    about: &str,
-    plan: &str,
+    failure: SmallestFailure<'_>,
 ) -> Result<NewFolder, ScenarioError> {
+    let SmallestFailure { of, version, about, plan, variant_of } = failure;
     let path = workspace.scenario(of).join("scenario.toml");
     let invalid = |what: String| ScenarioError::Invalid { path: path.clone(), what };
     let text = files::read_text(&path)?;
@@ -111,9 +123,17 @@ pub fn smallest(
     file.insert("record".into(), record.into());
     let sweep = [("plans".to_owned(), PLANS.into())];
     file.insert("sweep".into(), Table::from_iter(sweep).into());
-    let pinned = [("cli", version.as_str()), ("json", plan)];
-    let pinned = pinned.map(|(key, text)| (key.to_owned(), Value::from(text)));
-    file.insert("plan".into(), vec![Table::from_iter(pinned)].into());
+    let table = |keys: &[(&str, &str)]| {
+        let keys = keys.iter().map(|(key, text)| ((*key).to_owned(), Value::from(*text)));
+        Value::from(vec![Table::from_iter(keys)])
+    };
+    if let Some(view) = variant_of {
+        let keys = [("name", "other"), ("view", view), ("about", about)];
+        file.insert("variant".into(), table(&keys));
+    }
+    if let Some(plan) = plan {
+        file.insert("plan".into(), table(&[("cli", version.as_str()), ("json", plan)]));
+    }
     let text = toml::to_string(&file).map_err(|error| invalid(error.to_string()))?;
     let head =
         format!("# Written by `clitape shrink`: a part of the recording of {of} {version}.\n");

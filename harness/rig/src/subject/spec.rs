@@ -581,7 +581,7 @@ impl Conditions {
     }
 
     /// Returns the options of `clitape rig` that repeat the run, each after a space.
-    pub(crate) fn arguments(&self) -> String {
+    pub fn arguments(&self) -> String {
         let faults = match &self.faults {
             Faults::None => None,
             Faults::Listed(_) => Some(format!("--chat-faults {}", self.faults)),

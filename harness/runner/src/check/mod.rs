@@ -17,4 +17,4 @@ pub use complete::{check_workspace, unusable};
 pub use judge::{FailureMemory, ScenarioChecks};
 pub(crate) use recording::setups;
 pub use recording::{Recording, first_difference};
-pub use shrink::{Shrunk, shrink};
+pub use shrink::{FewerRecords, Shrunk, fewer_records, shrink};

@@ -3,11 +3,13 @@
 
 use std::sync::Arc;
 
-use clitape_judge::Finding;
+use clitape_judge::{Finding, View};
+use clitape_recording::cassette::CassetteError;
 use clitape_recording::scenario::{Scenario, Setup};
 
 use super::recording::{Recording, setups};
 use super::sweep::{PlanSweep, SweptPlans, smallest};
+use super::variant;
 use crate::replay::{AgentFaultKind, Capture, HostStep, Plan, PlanStep, Replay, StdinLine, replay};
 
 /// The most recordings that are tried with some of their records left out.
@@ -26,16 +28,43 @@ pub struct Shrunk {
     pub finding: Finding,
     /// The number of lines of stdout before and after.
     pub lines: [usize; 2],
+    /// The view that has another outcome with the plan than without, if that is the finding.
+    pub outcome_of: Option<View>,
 }
 
-/// Looks for the first plan of a recording that fails, or takes `plan`, and makes both as small as they get. Gives
-/// `None` if all plans pass.
-pub fn shrink(recording: &Recording, plan: Option<Plan>) -> Option<Shrunk> {
+/// Looks for the first plan of a recording that fails, or takes `plan`, and makes both as small as they get: as long as
+/// the same kind of finding shows. A plan that breaks no rule fails if its outcome has no name. Gives `None` if all plans
+/// pass.
+///
+/// # Errors
+///
+/// [`CassetteError`] when a golden can't be read.
+pub fn shrink(recording: &Recording, given: Option<Plan>) -> Result<Option<Shrunk>, CassetteError> {
+    let scenario = &*recording.scenario;
+    if let Some((plan, setup, finding)) = broken(recording, given.clone()) {
+        // The same kind of finding in the same setup; other records may well show another kind.
+        let shows = |capture: Capture<'_>, plan: &Plan| {
+            let base = replay(capture, &Plan::canonical(capture, scenario.run.pace_ms), setup);
+            let found = sweep(scenario, capture, &[], vec![Arc::new(base)], |sweep| {
+                sweep.finding_of("the smallest plan", plan)
+            });
+            found.map(|(_, found)| found).filter(|found| found.id == finding.id)
+        };
+        return Ok(made_small(recording, plan, None, &shows));
+    }
+    let Some((plan, view)) = variant::nameless(recording, given.as_ref())? else { return Ok(None) };
+    let shows =
+        |capture: Capture<'_>, plan: &Plan| variant::other_outcome(scenario, view, capture, plan);
+    Ok(made_small(recording, plan, Some(view), &shows))
+}
+
+/// Returns the first plan that breaks a rule, or `given` if it does, with the setup and the finding.
+fn broken(recording: &Recording, given: Option<Plan>) -> Option<(Plan, Setup, Finding)> {
     let scenario = &*recording.scenario;
     let bases = setups(scenario).into_iter().map(|setup| recording.fault_free(setup)).collect();
     let (pinned, _) = recording.pinned_plans();
     let capture = recording.capture();
-    let (plan, setup, finding) = sweep(scenario, capture, &pinned, bases, |sweep| match plan {
+    sweep(scenario, capture, &pinned, bases, |sweep| match given {
         Some(plan) => {
             let (setup, finding) = sweep.finding_of("the plan", &plan)?;
             Some((plan, setup, finding))
@@ -45,25 +74,55 @@ pub fn shrink(recording: &Recording, plan: Option<Plan>) -> Option<Shrunk> {
             let (_, finding) = sweep.finding_of(&name, &plan)?;
             Some((plan, setup, finding))
         }
-    })?;
-    // The same kind of finding in the same setup; other records may well show another kind.
-    let shows = |capture: Capture<'_>, plan: &Plan| {
-        let base = replay(capture, &Plan::canonical(capture, scenario.run.pace_ms), setup);
-        let found = sweep(scenario, capture, &[], vec![Arc::new(base)], |sweep| {
-            sweep.finding_of("the smallest plan", plan)
-        });
-        found.map(|(_, found)| found).filter(|found| found.id == finding.id)
-    };
+    })
+}
+
+/// Makes a plan and its recording as small as they get while the finding `shows`.
+fn made_small(
+    recording: &Recording,
+    plan: Plan,
+    outcome_of: Option<View>,
+    shows: &dyn Fn(Capture<'_>, &Plan) -> Option<Finding>,
+) -> Option<Shrunk> {
     let capture = recording.capture();
     let plan = smallest(plan, |plan| shows(capture, plan).is_some());
     let records = Records::of(capture);
-    let left = records.fewest(&plan, |capture, plan| shows(capture, plan).is_some());
+    let left = records.fewest(&plan, TRIES, |capture, plan| shows(capture, plan).is_some());
     let (stdout, stdin, plan) = records.without(&left, &plan)?;
     let capture = Capture { stdout: &stdout, stdin: &stdin };
     let plan = smallest(plan, |plan| shows(capture, plan).is_some());
     let finding = shows(capture, &plan)?;
     let lines = [records.lines.len(), left.iter().filter(|is_kept| **is_kept).count()];
-    Some(Shrunk { stdout, stdin, plan, finding, lines })
+    Some(Shrunk { stdout, stdin, plan, finding, lines, outcome_of })
+}
+
+/// A recording with as few records as possible.
+#[derive(Debug, Clone)]
+pub struct FewerRecords {
+    /// The remaining bytes of stdout.
+    pub stdout: Vec<u8>,
+    /// The lines of the host, at their places in it.
+    pub stdin: Vec<StdinLine>,
+    /// The number of lines of stdout before and after.
+    pub lines: [usize; 2],
+}
+
+/// Leaves records out of a recording as long as the rest `shows` what is looked for, and tries at most `most` times.
+pub fn fewer_records(
+    recording: &Recording,
+    most: u32,
+    mut shows: impl FnMut(&FewerRecords) -> bool,
+) -> Option<FewerRecords> {
+    let (records, plan) = (Records::of(recording.capture()), Plan::at_once(0));
+    let before = records.lines.len();
+    let fewer = |capture: Capture<'_>| FewerRecords {
+        stdout: capture.stdout.to_vec(),
+        stdin: capture.stdin.to_vec(),
+        lines: [before, capture.stdout.split_inclusive(|&byte| byte == b'\n').count()],
+    };
+    let left = records.fewest(&plan, most, |capture, _| shows(&fewer(capture)));
+    let (stdout, stdin, _) = records.without(&left, &plan)?;
+    Some(fewer(Capture { stdout: &stdout, stdin: &stdin }))
 }
 
 /// Uses a sweep over a capture of a scenario, with these plans beside the seeded ones.
@@ -101,7 +160,12 @@ impl<'a> Records<'a> {
     }
 
     /// The lines that are kept when as many as possible are left out and the rest still `shows` it.
-    fn fewest(&self, plan: &Plan, shows: impl Fn(Capture<'_>, &Plan) -> bool) -> Vec<bool> {
+    fn fewest(
+        &self,
+        plan: &Plan,
+        most: u32,
+        mut shows: impl FnMut(Capture<'_>, &Plan) -> bool,
+    ) -> Vec<bool> {
         let mut kept = vec![true; self.lines.len()];
         let mut width = self.lines.len() / 2;
         let mut tries = 0;
@@ -110,7 +174,7 @@ impl<'a> Records<'a> {
             loop {
                 let numbers = (0..kept.len()).filter(|number| kept[*number]);
                 let window: Vec<usize> = numbers.skip(from).take(width).collect();
-                if window.is_empty() || tries >= TRIES {
+                if window.is_empty() || tries >= most {
                     break;
                 }
                 tries += 1;
@@ -208,7 +272,7 @@ mod tests {
         assert!(records.without(&[false; 4], &plan).is_none());
         // As long as `c` is there, it fails.
         let plan = Plan { agent: Vec::new(), ..plan };
-        let kept = records.fewest(&plan, |capture, _| capture.stdout.contains(&b'c'));
+        let kept = records.fewest(&plan, TRIES, |capture, _| capture.stdout.contains(&b'c'));
         assert_eq!(kept, [false, false, true, false]);
     }
 }

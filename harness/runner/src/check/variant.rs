@@ -1,7 +1,8 @@
 //! Variants: what timing may make of a chat, each outcome with a name of its own.
 //!
 //! Where a scenario names variants for a chat, every seeded replay has to give, times aside, what the
-//! golden or a variant says, and every variant has to be what some replay gives. When entries come is
+//! golden or a variant says, and so has every pinned plan without a fault of the agent's side; every variant has to be
+//! what some replay gives. When entries come is
 //! left to the golden, which is held against one replay only; a variant's golden has 0 for all times.
 
 use std::io;
@@ -17,7 +18,7 @@ use similar::TextDiff;
 
 use super::recording::{Recording, Recordings, setup};
 use super::sweep::smallest;
-use crate::replay::{Plan, Replay, ReplayRequest, replay};
+use crate::replay::{Capture, Plan, Replay, ReplayRequest, replay};
 
 /// The views of a scenario that have variants.
 pub(super) fn views(scenario: &Scenario) -> Vec<View> {
@@ -112,9 +113,103 @@ impl Named<'_> {
 struct Unnamed {
     entries: Vec<Entry>,
     version: CliVersion,
-    seed: u64,
+    /// The name of the plan: `seed 7`.
+    name: String,
+    plan: Plan,
     /// The entries of the version's golden.
     usual: Vec<Entry>,
+}
+
+/// The outcomes of a view that need no variant: that of the golden, and that of the canonical replay.
+struct UsualOutcomes {
+    golden: Vec<Entry>,
+    canonical: Vec<Entry>,
+}
+
+impl UsualOutcomes {
+    fn of(recording: &Recording, view: View) -> Result<Self, CassetteError> {
+        let scenario = &recording.scenario;
+        let canonical = recording.replays(&[setup(scenario, view)]);
+        // Where the canonical replay is not what the golden says, the golden's own check reports it.
+        let canonical = canonical.iter().flat_map(|replay| shown(replay, view));
+        let canonical: Vec<Entry> = canonical.cloned().collect();
+        let golden = match readable(Golden::find(scenario, view, recording.version()))? {
+            Ok(Golden { text: Some(_), entries, .. }) => entries,
+            _ => canonical.clone(),
+        };
+        Ok(Self { golden, canonical })
+    }
+
+    /// Returns whether a replay gives one of them.
+    fn have(&self, replay: &Replay, view: View) -> bool {
+        [&self.golden, &self.canonical].iter().any(|usual| same_lines(usual, shown(replay, view)))
+    }
+}
+
+/// Returns the variants of a view with their goldens.
+fn named(scenario: &Scenario, view: View) -> io::Result<Vec<Named<'_>>> {
+    let named = of(scenario, view).map(|variant| {
+        let golden = readable(Golden::of_variant(scenario, variant))?;
+        Ok(Named { variant, golden, seen: false })
+    });
+    named.collect()
+}
+
+/// Returns the plans whose outcomes need names: those of the seeds, and the pinned ones without a fault of the agent's side.
+fn plans(recording: &Recording) -> impl Iterator<Item = (String, Plan)> {
+    let seeds = recording.scenario.sweep.seeds();
+    let seeded = seeds.each().map(|seed| (format!("seed {seed}"), plan(recording, seed)));
+    let pinned = recording.pinned_plans().0.into_iter();
+    seeded.chain(pinned.filter(|(_, plan)| plan.agent.is_empty()))
+}
+
+/// Returns the first plan whose outcome has no name in a view that has variants, and the view; of `given` alone, if that is
+/// set.
+///
+/// # Errors
+///
+/// [`CassetteError`] when a file can't be read.
+pub(super) fn nameless(
+    recording: &Recording,
+    given: Option<&Plan>,
+) -> Result<Option<(Plan, View)>, CassetteError> {
+    let scenario = &recording.scenario;
+    for view in views(scenario) {
+        let (usual, named) = (UsualOutcomes::of(recording, view)?, named(scenario, view)?);
+        let is_nameless = |plan: &Plan| {
+            let replay = replay(recording.capture(), plan, setup(scenario, view));
+            let has_name = |one: &Named<'_>| {
+                one.entries().is_some_and(|entries| same_lines(entries, shown(&replay, view)))
+            };
+            !usual.have(&replay, view) && !named.iter().any(has_name)
+        };
+        let found = match given {
+            Some(plan) => Some(plan.clone()).filter(is_nameless),
+            None => plans(recording).map(|(_, plan)| plan).find(is_nameless),
+        };
+        if let Some(plan) = found {
+            return Ok(Some((plan, view)));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the finding that a plan of a capture gives another outcome of a view than the capture's canonical replay;
+/// `None` if it does not.
+pub(super) fn other_outcome(
+    scenario: &Scenario,
+    view: View,
+    capture: Capture<'_>,
+    plan: &Plan,
+) -> Option<Finding> {
+    let (setup, canonical) =
+        (setup(scenario, view), Plan::canonical(capture, scenario.run.pace_ms));
+    let (usual, other) = (replay(capture, &canonical, setup), replay(capture, plan, setup));
+    let diff = TraceDiff::new(shown(&usual, view), shown(&other, view), Times::Ignored);
+    let sentence = diff.first()?.sentence;
+    let sentence =
+        format!("the plan gives another chat than whole lines at the usual pace: {sentence}");
+    Some(Finding::new(FindingKind::OutcomeUnnamed, &view.to_string(), sentence, plan.to_line()))
 }
 
 /// The outcomes of the replays of a view.
@@ -133,11 +228,7 @@ struct Outcomes<'a> {
 impl<'a> Outcomes<'a> {
     /// Replays every plan of every recorded version.
     fn gather(recordings: &'a Recordings, view: View) -> Result<Self, CassetteError> {
-        let (mut named, unnamed) = (Vec::new(), Vec::new());
-        for variant in of(&recordings.scenario, view) {
-            let golden = readable(Golden::of_variant(&recordings.scenario, variant))?;
-            named.push(Named { variant, golden, seen: false });
-        }
+        let (named, unnamed) = (named(&recordings.scenario, view)?, Vec::new());
         let mut outcomes = Self { recordings, view, named, unnamed, plans: 0, nameless: 0 };
         for version in recordings.versions() {
             outcomes.replay(version)?;
@@ -149,22 +240,14 @@ impl<'a> Outcomes<'a> {
         let (scenario, view) = (&self.recordings.scenario, self.view);
         let recording = self.recordings.get(version)?;
         let setup = setup(scenario, view);
-        let canonical = recording.replays(&[setup]);
-        // Where the canonical replay is not what the golden says, the golden's own check reports it.
-        let canonical = canonical.iter().flat_map(|replay| shown(replay, view));
-        let canonical: Vec<Entry> = canonical.cloned().collect();
-        let usual = match readable(Golden::find(scenario, view, version))? {
-            Ok(Golden { text: Some(_), entries, .. }) => entries,
-            _ => canonical.clone(),
-        };
-        for seed in scenario.sweep.seeds().each() {
+        let usual = UsualOutcomes::of(&recording, view)?;
+        for (name, plan) in plans(&recording) {
             self.plans += 1;
-            let plan = plan(&recording, seed);
             let replay = replay(recording.capture(), &plan, setup);
-            let is = |entries: &[Entry]| same_lines(entries, shown(&replay, view));
-            if is(&usual) || is(&canonical) {
+            if usual.have(&replay, view) {
                 continue;
             }
+            let is = |entries: &[Entry]| same_lines(entries, shown(&replay, view));
             if let Some(named) = self.named.iter_mut().find(|named| named.entries().is_some_and(is))
             {
                 named.seen = true;
@@ -173,8 +256,8 @@ impl<'a> Outcomes<'a> {
             self.nameless += 1;
             if !self.unnamed.iter().any(|unnamed| is(&unnamed.entries)) {
                 let entries = shown(&replay, view).cloned().collect();
-                let (version, usual) = (version.clone(), usual.clone());
-                self.unnamed.push(Unnamed { entries, version, seed, usual });
+                let (version, usual) = (version.clone(), usual.golden.clone());
+                self.unnamed.push(Unnamed { entries, version, name, plan, usual });
             }
         }
         Ok(())
@@ -201,11 +284,11 @@ impl<'a> Outcomes<'a> {
     ) -> Result<Finding, CassetteError> {
         let Self { recordings, view, nameless, plans, .. } = self;
         let Recordings { workspace, scenario, .. } = recordings;
-        let Unnamed { entries: outcome, version, seed, usual } = unnamed;
+        let Unnamed { entries: outcome, version, name, plan, usual } = unnamed;
         let recording = recordings.get(version)?;
         let capture = recording.capture();
         let setup = setup(scenario, *view);
-        let small = smallest(plan(&recording, *seed), |plan| {
+        let small = smallest(plan.clone(), |plan| {
             same_lines(outcome, replay(capture, plan, setup).lane(view.lane()))
         });
         let replay = replay(capture, &small, setup);
@@ -232,7 +315,7 @@ impl<'a> Outcomes<'a> {
         let diff = TraceDiff::new(*expected, shown(&replay, *view), Times::Ignored).within(&trace);
         let found = diff.first();
         let sentence = format!(
-            "seed {seed} gives what neither the golden nor a variant says; nearest is {whose}: {}; \
+            "{name} gives what neither the golden nor a variant says; nearest is {whose}: {}; \
              outcomes without a name: {}, from {nameless} of {}; {todo}",
             found.as_ref().map_or("", |found| &found.sentence),
             self.unnamed.len(),
