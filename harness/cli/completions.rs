@@ -12,12 +12,14 @@ use clap_complete::engine::{
     ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _,
 };
 use clap_complete::env::{CompleteEnv, Shells};
+use clitape_judge::FindingKind;
 use clitape_recording::names::CliVersion;
 use clitape_recording::scenario::Workspace;
 use clitape_recording::trace::Lane;
 
 use crate::exit::ExitStatus;
 use crate::outputs::{make_folder, write_files};
+use crate::reference;
 use crate::review;
 use crate::terminal::verbatim;
 
@@ -49,6 +51,9 @@ pub(crate) struct Man {
     /// Write a page for the command and each subcommand into this folder, which is made
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Print the reference of all commands and options as Markdown
+    #[arg(long, conflicts_with = "out")]
+    markdown: bool,
 }
 
 /// Answers a shell that asks for completions. Returns false if the command was called for something else.
@@ -69,6 +74,10 @@ pub(crate) fn completions(args: &Completions) -> anyhow::Result<ExitStatus> {
 }
 
 pub(crate) fn man(args: &Man, command: Command) -> anyhow::Result<ExitStatus> {
+    if args.markdown {
+        verbatim(reference::page(command).as_bytes())?;
+        return Ok(ExitStatus::Ok);
+    }
     let Some(dir) = &args.out else {
         let mut text = Vec::new();
         clap_mangen::Man::new(command).render(&mut text)?;
@@ -103,7 +112,7 @@ fn add_pages(
 type FindCandidates = fn(&Workspace, &str) -> Result<Vec<String>>;
 
 /// The values that are names of the workspace, by the name that the help text gives them.
-const VALUES: [(&str, FindCandidates); 8] = [
+const VALUES: [(&str, FindCandidates); 9] = [
     ("SCENARIO", scenarios),
     ("CASSETTE|FILE.jsonl", cassettes),
     ("ISSUE", issues),
@@ -112,6 +121,7 @@ const VALUES: [(&str, FindCandidates); 8] = [
     ("CLI", clis),
     ("LANE,…", lanes),
     ("GOLDEN", goldens),
+    ("FINDING", findings),
 ];
 
 /// The values that may be a file as well.
@@ -223,6 +233,12 @@ fn clis(workspace: &Workspace, current: &str) -> Result<Vec<String>> {
 fn lanes(_: &Workspace, current: &str) -> Result<Vec<String>> {
     let before = current.rfind(',').map_or("", |comma| &current[..=comma]);
     Ok(Lane::ALL.iter().map(|lane| format!("{before}{lane}")).collect())
+}
+
+/// Returns the ids of the kinds of findings.
+fn findings(_: &Workspace, _: &str) -> Result<Vec<String>> {
+    let ids = FindingKind::ALL.iter().map(ToString::to_string);
+    Ok(ids.filter_map(|id| Some(id.split_once(' ')?.0.to_owned())).collect())
 }
 
 /// Returns the ids of the goldens that wait for a review.

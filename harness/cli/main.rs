@@ -12,6 +12,7 @@ mod confirm;
 mod drift;
 mod editor;
 mod exit;
+mod explain;
 mod help;
 mod import;
 mod init;
@@ -22,6 +23,7 @@ mod outputs;
 mod progress;
 mod proof;
 mod record;
+mod reference;
 mod rename;
 mod replay;
 mod report;
@@ -103,6 +105,7 @@ enum Command {
     Shrink(shrink::Args),
     Sweep(sweep::Args),
     Report(report::Args),
+    Explain(explain::Args),
     Completions(completions::Completions),
     Man(completions::Man),
     Proof(proof::Args),
@@ -175,6 +178,7 @@ fn main() -> ExitCode {
             Command::Report(report) => {
                 report::run(&workspace_or_here(args.root)?, &report, args.quiet)
             }
+            Command::Explain(explain) => explain::run(&explain),
             Command::Completions(shell) => completions::completions(&shell),
             Command::Man(man) => completions::man(&man, command()),
             Command::Proof(proof) => proof::run(|| workspace(args.root), &proof, args.quiet),

@@ -282,6 +282,7 @@ pub(crate) const COMMANDS: &[Row] = &[
         says: "bin/claude",
         ..QUIET
     },
+    Row { name: "explain", args: &["explain", "GW003"], says: "cure", ..QUIET },
     Row { name: "schema", args: &["schema"], says: "json-schema.org", ..QUIET },
     Row {
         name: "conform",

@@ -244,11 +244,11 @@ pub struct CheckResult {
 /// Defines [`FindingKind`] with the id and the name of each kind beside it, so that no kind can be
 /// without them.
 macro_rules! finding_kinds {
-    ($($(#[$doc:meta])* $kind:ident = $id:literal $name:literal,)+) => {
+    ($(#[doc = $title:literal] $kind:ident = $id:literal $name:literal,)+) => {
         /// The kinds of findings, each with a stable id, which is never used again for something else.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum FindingKind {
-            $($(#[$doc])* $kind,)+
+            $(#[doc = $title] $kind,)+
         }
 
         impl FindingKind {
@@ -260,6 +260,14 @@ macro_rules! finding_kinds {
                 match self {
                     $(Self::$kind => ($id, $name),)+
                 }
+            }
+
+            /// Returns what the finding says in general, in a sentence.
+            pub fn title(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $title,)+
+                }
+                .trim_start()
             }
         }
     };
@@ -586,6 +594,15 @@ impl fmt::Display for FindingKind {
 }
 
 impl FindingKind {
+    /// Finds a kind by its id, by its name, or by both as reports write them; case does not matter in the id.
+    pub fn find(asked: &str) -> Option<Self> {
+        let asked = asked.trim();
+        Self::ALL.iter().copied().find(|kind| {
+            let (id, name) = kind.row();
+            id.eq_ignore_ascii_case(asked) || name == asked || kind.to_string() == asked
+        })
+    }
+
     /// Returns the key of a subject that states that its design is another one, with the value that does so.
     pub fn design(self) -> Option<&'static str> {
         match self {
@@ -767,5 +784,6 @@ fn is_in_goldens(path: &Path) -> bool {
     matches!(parts.as_deref(), Some(["scenarios", _, "golden", _, ..]))
 }
 
+pub(crate) mod explanation;
 #[cfg(test)]
 mod tests;

@@ -21,6 +21,7 @@ pub use diff::pairs::{
 pub use diff::{
     ChatDiff, ContextMoment, FinalTextDiff, Times, TraceDiff, context, wrong_final_text,
 };
+pub use finding::explanation::Explanation;
 pub use finding::{CheckResult, Finding, FindingCommand, FindingId, FindingKind, GoldenLine};
 pub use golden::golden_chain::{DESCRIPTION, body};
 pub use golden::{Golden, GoldenChange, UnreadableLine, View, parse};

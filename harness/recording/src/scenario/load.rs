@@ -52,24 +52,36 @@ pub struct Scenario {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ScenarioFile {
+    /// The title, in one line for people.
     title: String,
+    /// The purpose of the scenario, in one sentence.
     about: String,
+    /// The issues that it guards, such as `openclaw#80046`.
     #[serde(default)]
     tracks: Vec<Issue>,
+    /// The recording.
     record: RecordSpec,
+    /// The settings of the gateway's run.
     #[serde(default)]
     run: RunSpec,
+    /// The gateway's facts about the session.
     session: Option<SessionSpec>,
+    /// The channels in which a person sees the run.
     #[serde(default, rename = "channel")]
     channels: Vec<ChannelSpec>,
+    /// The behaviour of the servers of its chats.
     #[serde(default)]
     chat: ChatServerSpec,
+    /// The outcomes that timing may give besides the goldens.
     #[serde(default, rename = "variant")]
     variants: Vec<Variant>,
+    /// The seeded plans.
     #[serde(default)]
     sweep: SweepSpec,
+    /// The plans that are replayed before the seeded ones.
     #[serde(default, rename = "plan")]
     plans: Vec<PinnedPlan>,
+    /// The texts for a proof.
     #[serde(default)]
     proof: Proof,
 }

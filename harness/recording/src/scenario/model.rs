@@ -324,18 +324,27 @@ pub struct CacheTokens {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TurnFile {
+    /// The content blocks, in order; `block = []` is an empty message. Without it the message never comes, and the last
+    /// failure repeats.
     #[serde(rename = "block")]
     blocks: Option<Vec<ModelBlock>>,
+    /// The failures that the first requests for the message get.
     #[serde(default, rename = "failure")]
     failures: Vec<ModelFailure>,
+    /// The reason why the message ends; if absent, `tool_use` or `end_turn`, by its blocks.
     stop_reason: Option<ModelStopReason>,
+    /// The API's details of a refusal.
     stop_details: Option<Map<String, Value>>,
+    /// The milliseconds between the last block and the events that end the message; 0 by default.
     #[serde(default)]
     end_delay_ms: u64,
+    /// The tokens of the request that the cache of the API has or gets.
     #[serde(default)]
     cache: CacheTokens,
+    /// Further headers of the response, such as those of a rate limit, by their names in lower case.
     #[serde(default)]
     headers: BTreeMap<String, String>,
+    /// False if the message has no `id`, as with some proxies; true by default.
     message_id: Option<bool>,
 }
 
@@ -557,14 +566,21 @@ impl ErrorType {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FailureFile {
+    /// The status of an HTTP error, 400 to 599, and no message.
     status: Option<u16>,
+    /// The last place of the stream before an `error` event.
     error_after: Option<Spot>,
+    /// The last place of the stream before the connection is lost.
     drop_after: Option<Spot>,
+    /// The type of the error, in the words of the Messages API.
     #[serde(rename = "type")]
     kind: Option<ErrorType>,
+    /// The text of the error.
     message: Option<String>,
+    /// The headers of an HTTP error, such as `retry-after`, by their names in lower case.
     #[serde(default)]
     headers: BTreeMap<String, String>,
+    /// The number of requests in a row that get it; 1 by default.
     #[serde(default = "default_times")]
     times: NonZeroUsize,
 }

@@ -16,7 +16,7 @@ use crate::names::CliVersion;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SweepSpec {
-    /// The number of seeded plans. A scenario with 0 turns them off: no command replays any for it.
+    /// The number of seeded plans; 64 by default. A scenario with 0 turns them off: no command replays any for it.
     pub plans: u64,
     /// The kinds of faults that the plans draw for the chat's server; none by default.
     pub faults: Vec<FaultKind>,
@@ -142,9 +142,13 @@ pub enum PlanSource {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PinnedPlanFile {
+    /// The seed of the plan, which every recording has.
     seed: Option<u64>,
+    /// The plan as one line of JSON, which is for the bytes of one recording.
     json: Option<String>,
+    /// The version of the recording that it is for; every recording if absent.
     cli: Option<CliVersion>,
+    /// The reason for the plan, for people.
     about: Option<String>,
 }
 

@@ -52,7 +52,7 @@ pub struct RecordSpec {
     pub only: Option<VersionRange>,
     #[serde(default, rename = "versions")]
     _moved: MovedVersions,
-    /// The seconds after which a CLI that has not ended is stopped.
+    /// The seconds after which a CLI that has not ended is stopped; 120 by default.
     #[serde(default = "RecordSpec::default_timeout")]
     pub timeout_s: u64,
     /// The lines that the host writes to the CLI's stdin; without it and without `host`, stdin is `/dev/null`.

@@ -164,11 +164,17 @@ impl fmt::Display for SayTrigger {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TriggerFile {
+    /// The number of a `result` record, from 1.
     result: Option<u64>,
+    /// The number of a `control_response` to a request of the host, from 1.
     response: Option<u64>,
+    /// The tool that a permission question is about.
     asked: Option<String>,
+    /// The tool of a call that starts with complete arguments.
     tool: Option<String>,
+    /// A text of the model, on any thread.
     text: Option<String>,
+    /// The number of the question or call, from 1; if absent, the first that no earlier step has waited for.
     number: Option<u64>,
 }
 
@@ -205,16 +211,27 @@ impl TryFrom<TriggerFile> for SayTrigger {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SayFile {
+    /// A message of a person.
     message: Option<String>,
+    /// A message as the API's content blocks.
     blocks: Option<Vec<Value>>,
+    /// True if the message has a uuid; the host decides if absent.
     uuid: Option<bool>,
+    /// True for a request to stop the turn.
     interrupt: Option<bool>,
+    /// The answer to the permission question that `when` names.
     answer: Option<SayAnswer>,
+    /// The answer to the `AskUserQuestion` that `when` names: a label, or several, for each question.
     choose: Option<BTreeMap<String, ChosenLabels>>,
+    /// The first line of many hosts.
     initialize: Option<SayInitialize>,
+    /// A line of these bytes and a line feed.
     raw: Option<String>,
+    /// True for the end of stdin.
     close: Option<bool>,
+    /// The output of the CLI that must come before; a step without it waits only for the steps before it.
     when: Option<SayTrigger>,
+    /// The milliseconds from then on; 0 by default.
     #[serde(default)]
     delay_ms: u64,
 }

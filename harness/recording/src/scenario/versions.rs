@@ -18,7 +18,9 @@ pub struct Versions {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct VersionsFile {
+    /// The newest version, which is also the last one of `baseline`.
     newest: CliVersion,
+    /// The versions, the oldest first.
     baseline: Vec<CliVersion>,
 }
 

@@ -179,6 +179,7 @@ const STEP_WAIT_S: u64 = 60;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PersonScript {
+    /// The steps, in order.
     #[serde(default, rename = "step")]
     pub(super) steps: Vec<ScriptStep>,
 }
@@ -187,16 +188,22 @@ pub struct PersonScript {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScriptStep {
+    /// The number of the chat; 1000 by default.
     #[serde(default = "script_chat")]
     pub(super) chat: i64,
+    /// The number of the topic of a group.
     pub(super) topic: Option<i64>,
+    /// The text that the person writes.
     pub(super) say: Option<String>,
+    /// The label of the button that the person presses.
     pub(super) press: Option<String>,
     /// True to press the Stop button of the bot's draft.
     #[serde(default)]
     stop: bool,
+    /// The milliseconds after the condition; 0 by default.
     #[serde(default)]
     pub(super) after_ms: u64,
+    /// The condition for which the step waits; without it, the step before.
     pub(super) when: Option<StepCondition>,
 }
 
@@ -210,6 +217,7 @@ fn script_chat() -> i64 {
 pub(super) struct StepCondition {
     /// The text to wait for, in a message of the bot or on one of its buttons.
     pub(super) shows: String,
+    /// The seconds until it must come; 60 by default.
     within_s: Option<u64>,
 }
 

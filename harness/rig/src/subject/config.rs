@@ -55,75 +55,126 @@ pub struct Subjects {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SubjectsFile {
+    /// The versions of the CLI with which scenarios are recorded.
     #[expect(dead_code, reason = "the workspace reads it; here a mistake has a line")]
     versions: Option<Versions>,
+    /// The subjects, each by its name: `[subject.NAME]`.
     #[serde(default)]
     subject: BTreeMap<SubjectName, SubjectFile>,
 }
 
-/// All keys of a subject of any kind. One type for all kinds lets a mistake name its line.
+/// A program under test: the keys of every kind of subject, so that a mistake in one of them names its line.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SubjectFile {
+    /// The kind of the program. A subject with `like` takes it from the other one.
     kind: Option<SubjectKind>,
+    /// The name of a subject whose keys this one takes, where it has none of its own.
     #[expect(dead_code, reason = "`like` reads it from the table; here a mistake has a line")]
     like: Option<String>,
+    /// The program and its arguments.
     command: Option<Vec<String>>,
+    /// The variables that its environment gets, with placeholders such as `{bot_api}`.
     #[serde(default)]
     env: BTreeMap<String, String>,
+    /// The names of variables that are passed on from clitape's own environment.
     #[serde(default)]
     pass_env: Vec<String>,
+    /// The folder in which it starts; by default that of `clitape.toml`.
     folder: Option<String>,
+    /// The manner in which a gateway drives `claude`; by default `one-shot`.
     host: Option<HostKind>,
+    /// The sign that a gateway is ready; by default that it asks for updates, or answers the `initialize` of an editor.
     ready: Option<ReadyFile>,
+    /// The way by which a gateway reaches the chat server; by default clitape chooses one.
     reach: Option<ChatReach>,
+    /// The chat of each recording; by default `each`.
     chats: Option<Chats>,
+    /// The kind of the chats; by default `private`.
     chat: Option<ChatKind>,
+    /// The number of recordings that a start of the gateway serves; by default `one` for all.
     starts: Option<Starts>,
+    /// The steps of a person before the first prompt in a chat.
     first: Option<Vec<FirstStepFile>>,
+    /// The text that the person writes, with `{prompt}` in it; by default the prompt alone.
     say: Option<String>,
+    /// The text that interrupts a turn; without it, recordings with an interrupt are left out.
     stop: Option<String>,
+    /// The labels of the buttons that answer a question, as regular expressions.
     press: Option<PressFile>,
+    /// True if a message that comes during a turn is written to `claude` at once; false by default.
     writes_during_turn: Option<bool>,
+    /// True if the gateway gives `claude` prompts of its own, which get a short answer; false by default.
     own_prompts: Option<bool>,
+    /// The seconds without a call after which a run is over; 5 for a chat and 2 for an editor by default.
     idle_s: Option<u64>,
+    /// The seconds that one run may take, in addition to the recorded time; 120 by default.
     within_s: Option<u64>,
+    /// The number of runs at a time; by default a run finds it.
     at_once: Option<u64>,
+    /// The scenario of the warm-up, which is played first and does not count.
     warm_up: Option<ScenarioName>,
+    /// True if a person can read which tools run; this is the default.
     tools_shown: Option<bool>,
+    /// True if the chat shows that the agent works; this is the default.
     progress_shown: Option<bool>,
+    /// True if the gateway passes the questions of the CLI on; false by default, and true of an agent.
     questions_asked: Option<bool>,
+    /// True if a turn leaves one message, besides pages and questions; false by default.
     one_message: Option<bool>,
+    /// True if `NO_REPLY` and `HEARTBEAT_OK` stay out of the chat; false by default.
     silence_kept: Option<bool>,
+    /// True if the message with the answer may have the reasoning of the model; false by default.
     reasoning_shown: Option<bool>,
+    /// True if it may have what subagents said; false by default.
     subagents_shown: Option<bool>,
+    /// True if a message goes on with the conversation of the messages before it; this is the default.
     sessions_resumed: Option<bool>,
+    /// The scenarios to play; by default all that fit.
     #[serde(default)]
     scenarios: Vec<ScenarioName>,
+    /// The scenarios to leave out, each with the reason.
     #[serde(default)]
     except: BTreeMap<ScenarioName, String>,
+    /// The file of known differences, relative to the folder of `clitape.toml`.
     known: Option<PathBuf>,
+    /// The files to write into the temporary folder, each with its template.
     files: Option<BTreeMap<String, String>>,
+    /// The package that npm installs first.
     install: Option<InstallSpec>,
+    /// The git repository with the revisions of `NAME@REVISION`, relative to the folder of `clitape.toml`.
     checkout: Option<PathBuf>,
+    /// The command that builds a revision in its folder.
     build: Option<Vec<String>>,
+    /// The version for a command line that names none.
     version: Option<String>,
+    /// The version of the CLI whose recordings are played; by default the first of each scenario.
     cli: Option<CliVersion>,
+    /// The kinds of lifecycle entries that a parser is held to; by default those that it prints.
     kinds: Option<Vec<String>>,
+    /// The number of starts of a parser; by default `each`.
     started: Option<Started>,
+    /// Placeholders of its own, with their values.
     values: Option<BTreeMap<String, String>>,
+    /// The folders in which it looks for `claude` before it looks on `PATH`.
     claude_first: Option<Vec<String>>,
+    /// Keys for one version: `[subject.NAME.at."VERSION"]`.
     #[expect(dead_code, reason = "as `like`")]
     #[serde(default)]
     at: BTreeMap<String, SubjectFile>,
 }
 
+/// The sign that a gateway is ready: one of `poll`, `output` and `url`, and the time for it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ReadyFile {
+    /// True if it is ready once it asks the chat server for updates, or sets a webhook.
     poll: Option<bool>,
+    /// The text that it prints once it is ready.
     output: Option<String>,
+    /// The address whose GET is answered with a status below 400 once it is ready.
     url: Option<String>,
+    /// The seconds until the sign must come; 60 by default.
     within_s: Option<u64>,
 }
 
@@ -135,18 +186,25 @@ enum FirstStepFile {
     Press(FirstPressFile),
 }
 
+/// A press of a button, as a step of `first`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FirstPressFile {
+    /// The button to press: a regular expression that matches its label.
     press: String,
 }
 
+/// The labels of the buttons that answer a question, as regular expressions; each has a default for usual labels.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PressFile {
+    /// The labels that mean yes, also from now on.
     allow: Option<String>,
+    /// The labels that mean yes now and for the like from now on.
     always: Option<String>,
+    /// The labels that mean no.
     deny: Option<String>,
+    /// The labels that end a choice.
     done: Option<String>,
 }
 

@@ -81,19 +81,33 @@ pub enum DeltaCut {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BlockFile {
+    /// A piece of the answer.
     text: Option<Pieces>,
+    /// The citations of a text, one delta each, after it.
     #[serde(default)]
     citations: Vec<Map<String, Value>>,
+    /// A piece of reasoning.
     thinking: Option<Pieces>,
+    /// The API's signature of a piece of reasoning; a constant by default.
     signature: Option<String>,
+    /// The name of a tool that the CLI runs.
     tool: Option<String>,
+    /// The name of a tool that the API runs while the message streams.
     server_tool: Option<String>,
+    /// The id of the call; made of conversation, turn and block by default.
     id: Option<String>,
+    /// The arguments of the call, whose keys are sent in alphabetical order.
     input: Option<Map<String, Value>>,
+    /// The JSON of the arguments as it is sent, valid or not.
     input_json: Option<Pieces>,
+    /// A block that starts and stops without a delta, such as `redacted_thinking`. `type` is sent first, the other keys
+    /// in alphabetical order.
     raw: Option<Map<String, Value>>,
+    /// The characters of a delta; by default those of the file.
     cut: Option<NonZeroUsize>,
+    /// The UTF-16 units of a delta, which may end between the halves of a surrogate pair.
     cut_utf16: Option<NonZeroUsize>,
+    /// The milliseconds before each delta; by default those of the file.
     delay_ms: Option<u64>,
 }
 
