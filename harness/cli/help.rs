@@ -3,7 +3,7 @@
 use crate::terminal;
 
 /// The pages, by the topic that names each. The name of a command is that of its own help.
-const PAGES: [(&str, &str); 15] = [
+const PAGES: [(&str, &str); 16] = [
     ("commands", include_str!("../../docs/commands.md")),
     ("manual", include_str!("../../docs/manual.md")),
     ("scenarios", include_str!("../../docs/scenarios.md")),
@@ -17,6 +17,7 @@ const PAGES: [(&str, &str); 15] = [
     ("chat-server-page", include_str!("../../docs/chat-server.md")),
     ("captures", include_str!("../../docs/captures.md")),
     ("proof-page", include_str!("../../docs/proof.md")),
+    ("ci", include_str!("../../docs/ci.md")),
     ("machines", include_str!("../../docs/machines.md")),
     ("glossary", include_str!("../../docs/glossary.md")),
 ];

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod action;
 mod addresses;
 mod agents;
 mod chat_server;
