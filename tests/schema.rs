@@ -7,6 +7,8 @@
 
 #[macro_use]
 mod common;
+#[path = "schema/corpus.rs"]
+mod corpus;
 #[path = "schema/stream_json.rs"]
 mod stream_json;
 

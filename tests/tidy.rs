@@ -318,7 +318,7 @@ const LAYERS: [&[&str]; 14] = [
     &["check", "observed"],
     &["conform"],
     &["suite"],
-    &["compare"],
+    &["compare", "corpus"],
     &["drift"],
     &["baseline"],
 ];

@@ -12,6 +12,7 @@ use clitape_recording::cassette::CassetteError;
 use clitape_rig::editor::EditorError;
 use clitape_rig::subject::SubjectError;
 use clitape_runner::compare::CompareError;
+use clitape_runner::corpus::CorpusError;
 use clitape_runner::record::{AgreedError, RecordError};
 use clitape_runner::report::proof::PhotoError;
 use clitape_runner::suite::select::SelectError;
@@ -111,6 +112,11 @@ fn io_error<'e>(cause: &'e (dyn Error + 'static)) -> Option<&'e io::Error> {
     if let Some(SearchError::Cassette(error)) = cause.downcast_ref() {
         return io_error(error);
     }
+    match cause.downcast_ref() {
+        Some(CorpusError::Cassette(error)) => return io_error(error),
+        Some(CorpusError::Io(error)) => return Some(error),
+        _ => {}
+    }
     if let Some(CassetteError::Io(error)) = cause.downcast_ref() {
         return Some(error);
     }
@@ -152,7 +158,10 @@ pub(crate) fn classify(error: &anyhow::Error) -> ExitStatus {
             Some(SearchError::Check(trouble)) => Some(trouble.cause == Cause::Damaged),
             Some(SearchError::Cassette(error)) => Some(error.is_damage()),
             Some(SearchError::File(_)) => Some(false),
-            None => cause.downcast_ref::<CassetteError>().map(CassetteError::is_damage),
+            None => match cause.downcast_ref() {
+                Some(CorpusError::Cassette(error)) => Some(error.is_damage()),
+                _ => cause.downcast_ref::<CassetteError>().map(CassetteError::is_damage),
+            },
         };
         if let Some(is_damage) = is_damage {
             return if is_damage { ExitStatus::Damaged } else { ExitStatus::Usage };

@@ -19,6 +19,7 @@ const PAGES: [(&str, &str); 16] = [
     ("proof-page", include_str!("../../docs/proof.md")),
     ("ci", include_str!("../../docs/ci.md")),
     ("machines", include_str!("../../docs/machines.md")),
+    ("corpus-page", include_str!("../../docs/corpus.md")),
     ("glossary", include_str!("../../docs/glossary.md")),
 ];
 

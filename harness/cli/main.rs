@@ -9,6 +9,7 @@ mod compare;
 mod completions;
 mod conditions;
 mod confirm;
+mod corpus;
 mod drift;
 mod editor;
 mod exit;
@@ -114,6 +115,7 @@ enum Command {
     Versions(versions::Args),
     Schema(schema::SchemaArgs),
     Conform(schema::ConformArgs),
+    Corpus(corpus::Args),
     Cache(cache::Args),
     Scan(scan::Args),
     Subject(subject::Args),
@@ -189,6 +191,7 @@ fn main() -> ExitCode {
             }
             Command::Schema(schema::SchemaArgs {}) => schema::run_schema(&workspace(args.root)?),
             Command::Conform(conform) => schema::run_conform(&conform, args.quiet),
+            Command::Corpus(corpus) => corpus::run(&workspace(args.root)?, &corpus, args.quiet),
             Command::Cache(cache) => cache::run(&cache, args.quiet),
             Command::Scan(scan) => scan::run(&scan, args.quiet),
             Command::Subject(subject) => subject::run(&workspace(args.root)?, &subject, args.quiet),

@@ -13,6 +13,7 @@ mod compare;
 mod completions;
 mod confinement;
 mod consent;
+mod corpus;
 mod drift;
 mod early_faults;
 mod examples_of_gateways;

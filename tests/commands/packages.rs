@@ -1,4 +1,4 @@
-//! Tests of the packages for npm: packed here, installed into an empty folder without a registry, and run there as a person
+//! Tests of the packages for npm and PyPI: packed here, installed into an empty folder without a registry, and run there as a person
 //! would. Without node and npm these tests pass without a check; they fail instead if `CLITAPE_REQUIRE` names them.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -93,4 +93,72 @@ fn what_npm_installs_works_in_an_empty_folder() {
     let (code, told) = run(&["--version"]);
     let part = "the package @clitape/linux-x64 is not installed; install clitape again";
     assert!(code == 2 && told.contains(part), "{code}\n{told}");
+}
+
+/// Writes a corpus of one scenario into `home`; returns its folder.
+fn corpus(home: &Path) -> PathBuf {
+    let corpus = home.join("corpus");
+    let args = ["--quiet", "corpus", "plain-text", "--out"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clitape"));
+    let status = command.current_dir(root()).args(args).arg(&corpus).status().unwrap();
+    assert!(status.success());
+    corpus
+}
+
+#[test]
+fn the_corpus_is_installed_with_npm_as_data() {
+    if !has_program("npm") || !has_program("node") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path();
+    let corpus = corpus(home);
+    let mut pack = at_home("node", home);
+    pack.arg(root().join("packaging/corpus/pack.mjs")).arg("packed").arg(corpus);
+    let (code, told) = output(pack);
+    assert_eq!(code, 0, "{told}");
+    let mut npm = at_home("npm", home);
+    npm.args(["install", "--offline", "--no-audit", "--no-fund", told.trim()]);
+    let (code, told) = output(npm);
+    assert_eq!(code, 0, "{told}");
+    let reading = "const fs = require('fs'), corpus = require('@clitape/corpus'); \
+                   const path = require.resolve('@clitape/corpus/' + corpus.recordings[0].reading); \
+                   console.log(JSON.parse(fs.readFileSync(path)).scenario, fs.existsSync(path.replace('reading.json', 'stdout.jsonl')))";
+    let mut node = at_home("node", home);
+    node.args(["-e", reading]);
+    assert_eq!(output(node), (0, "plain-text true\n".to_owned()));
+}
+
+#[test]
+fn the_corpus_is_installed_with_pip_as_data() {
+    if !has_program("python3") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path();
+    let corpus = corpus(home);
+    let pack = |out: &str| {
+        let mut pack = at_home("python3", home);
+        pack.arg(root().join("packaging/corpus/pack.py")).arg(out).arg(&corpus);
+        let (code, told) = output(pack);
+        assert_eq!(code, 0, "{told}");
+        told.trim().to_owned()
+    };
+    let wheel = pack("packed");
+    let bytes = |path: &str| fs::read(path).unwrap();
+    assert!(bytes(&wheel) == bytes(&pack("again")), "two packages of one corpus differ");
+    let mut venv = at_home("python3", home);
+    venv.args(["-m", "venv", "venv"]);
+    let (code, told) = output(venv);
+    assert_eq!(code, 0, "{told}");
+    let mut pip = at_home(home.join("venv/bin/pip"), home);
+    pip.args(["install", "--no-index", "--quiet", "--disable-pip-version-check", &wheel]);
+    let (code, told) = output(pip);
+    assert_eq!(code, 0, "{told}");
+    let reading = "import clitape_corpus as c, json; \
+                   path = c.PATH / c.index()['recordings'][0]['reading']; \
+                   print(json.loads(path.read_text())['scenario'], path.with_name('stdout.jsonl').is_file())";
+    let mut python = at_home(home.join("venv/bin/python"), home);
+    python.args(["-c", reading]);
+    assert_eq!(output(python), (0, "plain-text True\n".to_owned()));
 }

@@ -47,6 +47,13 @@ pub(crate) const COMMANDS: &[Row] = &[
         says: "first-scenario",
         ..QUIET
     },
+    Row {
+        name: "corpus",
+        args: &["corpus", "--out", "{out}/corpus"],
+        writes: &["out"],
+        says: "wrote ",
+        ..QUIET
+    },
     Row { name: "cache", args: &["cache"], says: "is empty", ..QUIET },
     Row {
         name: "import",

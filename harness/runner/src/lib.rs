@@ -8,6 +8,7 @@ pub mod cache;
 pub mod check;
 pub mod compare;
 pub mod conform;
+pub mod corpus;
 pub mod drift;
 pub mod observed;
 pub mod record;

@@ -8,13 +8,15 @@
 mod json;
 mod model;
 mod reader;
+mod session;
 mod turn_facts;
 
 pub use json::{record as read_record, records, records_with, texts_in};
 pub use model::{
     Facts, HostMessage, RecordedBlock, RecordedCall, RecordedFailure, RecordedMessage,
-    RecordedQuestion, RecordedTurn,
+    RecordedQuestion, RecordedTurn, RecordedUsage,
 };
+pub use session::RecordedSession;
 pub use turn_facts::{
     LazyFacts, QuestionFacts, RecordedWords, TextSegment, ToolFacts, ToolOutcome, TurnEnding,
     TurnFacts,

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::json::{self, string, text, without_reasoning};
@@ -137,6 +138,21 @@ pub struct RecordedTurn {
     pub failure: Option<RecordedFailure>,
     /// The kind of its origin, if the turn answers no message of a person.
     pub origin: Option<String>,
+    /// The tokens of the turn; `None` if the record gives no counts.
+    pub usage: Option<RecordedUsage>,
+}
+
+/// The numbers of tokens in a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct RecordedUsage {
+    /// Input outside the cache: `input_tokens`.
+    pub input: u64,
+    /// Output: `output_tokens`.
+    pub output: u64,
+    /// Read from the cache: `cache_read_input_tokens`.
+    pub cache_read: u64,
+    /// Written to the cache: `cache_creation_input_tokens`.
+    pub cache_write: u64,
 }
 
 /// The reason why a turn failed.
@@ -331,6 +347,20 @@ pub(super) fn turn_of(record: &Value, before: &BeforeResult) -> RecordedTurn {
         text: said,
         failure,
         origin: answers_nobody(&record["origin"]),
+        usage: RecordedUsage::of(&record["usage"]),
+    }
+}
+
+impl RecordedUsage {
+    /// Reads the counts; `None` if there are none. A missing count is 0.
+    fn of(usage: &Value) -> Option<Self> {
+        let count = |key: &str| usage[key].as_u64().unwrap_or_default();
+        usage.is_object().then(|| Self {
+            input: count("input_tokens"),
+            output: count("output_tokens"),
+            cache_read: count("cache_read_input_tokens"),
+            cache_write: count("cache_creation_input_tokens"),
+        })
     }
 }
 

@@ -33,6 +33,7 @@ const READ: &[&str] = &[
     "terminal_reason",
     "begun_message_ids",
     "api_error_status",
+    "usage",
     "uuid",
     "origin",
     "errors",

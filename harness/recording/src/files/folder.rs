@@ -217,7 +217,8 @@ impl NewFolder {
     ///
     /// [`FileError`] if it can't be made, or another writer does not end.
     pub fn beside(path: &Path, prefix: &str) -> Result<Self, FileError> {
-        let above = path.parent().unwrap_or(Path::new(""));
+        // A name alone is in the current folder.
+        let above = path.parent().filter(|above| *above != Path::new("")).unwrap_or(Path::new("."));
         let made = MadeFolders::make(above)?;
         let lock = lock(above)?;
         remove_abandoned(above, prefix);

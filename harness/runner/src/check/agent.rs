@@ -341,7 +341,7 @@ fn lacking(
 }
 
 /// Returns whether the bytes end in a turn without a result. Bytes without a record do.
-fn is_open(stdout: &[u8]) -> bool {
+pub(crate) fn is_open(stdout: &[u8]) -> bool {
     let (mut open, mut begun) = (true, HashSet::new());
     let read = ["type", "subtype", "state", "parent_tool_use_id", "message", "event"];
     for record in records_with(stdout, &read) {

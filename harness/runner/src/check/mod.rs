@@ -12,6 +12,7 @@ mod shrink;
 mod sweep;
 mod variant;
 
+pub(crate) use agent::is_open;
 pub use checks::{AtStake, Check, Mark, Marks};
 pub use complete::{check_workspace, unusable};
 pub use judge::{FailureMemory, ScenarioChecks};

@@ -5,6 +5,7 @@ mod chat;
 mod driver;
 mod faults;
 mod lanes;
+mod mutation;
 mod plan;
 mod played;
 mod random;
@@ -20,6 +21,7 @@ pub use chat::call_entry;
 pub use faults::{
     AGENT_FAULTS, AgentFault, AgentFaultError, AgentFaultKind, AgentFaultRow, HostStep, MustSee,
 };
+pub use mutation::{Mutation, MutationKind};
 pub use plan::{Cut, CutError, PLAN_FORMAT, Plan, PlanError, PlanStep};
 pub(crate) use played::PlayedPlan;
 pub use played::{LOG_LINES, UNKNOWN_RECORDS, says_the_same_twice};

@@ -161,10 +161,10 @@ impl Plan {
 
 /// A line of stdout: where it begins, where its text ends, and where it ends.
 #[derive(Debug, Clone, Copy)]
-struct Line {
+pub(super) struct Line {
     pub(super) start: usize,
     text_end: usize,
-    end: usize,
+    pub(super) end: usize,
 }
 
 impl Line {
@@ -180,7 +180,7 @@ impl Line {
 }
 
 /// The lines of stdout.
-struct Lines<'a> {
+pub(super) struct Lines<'a> {
     stdout: &'a [u8],
     ends: Vec<u64>,
 }
@@ -191,7 +191,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The number of lines.
-    fn len(&self) -> u64 {
+    pub(super) fn len(&self) -> u64 {
         self.ends.len() as u64
     }
 
@@ -339,7 +339,8 @@ fn drawn_fault(capture: Capture<'_>, draw: &mut AgentDraw) -> Option<AgentFault>
     kinds.map(|row| row.kind).find_map(|kind| fault_of_kind(kind, capture, &lines, draw))
 }
 
-fn fault_of_kind(
+/// Draws a fault of a kind; `None` if it fits no line that is searched.
+pub(super) fn fault_of_kind(
     kind: AgentFaultKind,
     capture: Capture<'_>,
     lines: &Lines<'_>,
