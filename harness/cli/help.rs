@@ -3,7 +3,7 @@
 use crate::terminal;
 
 /// The pages, by the topic that names each. The name of a command is that of its own help.
-const PAGES: [(&str, &str); 16] = [
+const PAGES: [(&str, &str); 17] = [
     ("commands", include_str!("../../docs/commands.md")),
     ("manual", include_str!("../../docs/manual.md")),
     ("scenarios", include_str!("../../docs/scenarios.md")),
@@ -20,6 +20,7 @@ const PAGES: [(&str, &str); 16] = [
     ("ci", include_str!("../../docs/ci.md")),
     ("machines", include_str!("../../docs/machines.md")),
     ("corpus-page", include_str!("../../docs/corpus.md")),
+    ("promises", include_str!("../../docs/promises.md")),
     ("glossary", include_str!("../../docs/glossary.md")),
 ];
 

@@ -32,6 +32,7 @@ mod marks;
 mod packages;
 mod pasted;
 mod processes;
+mod promises;
 mod proof;
 mod reach;
 mod reference;
