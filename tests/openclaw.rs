@@ -1,13 +1,18 @@
-//! Tests of the published OpenClaw, as npm installs it: the rules that convict each version, and those that do not. The
-//! tests download a gigabyte and take some minutes, so `cargo test` leaves them out: `cargo test --test openclaw` runs
+//! Tests of the published OpenClaw, as npm installs it: the rules that convict each version, and those that do not; and
+//! what its parser gets out of the corpus. The tests download a gigabyte and take some minutes, so `cargo test` leaves them out: `cargo test --test openclaw` runs
 //! them, and so does `.github/workflows/scheduled.yml`.
 
 mod common;
 
-use std::fs;
 use std::path::Path;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
+use std::sync::atomic::AtomicBool;
+use std::{env, fs};
 
+use clitape_process::host::HostPaths;
+use clitape_process::{Install, Installed};
+use clitape_runner::record::ResolveLimits;
+use common::conformance::{ALL, NEWEST, asked, hold_row};
 use common::{root, run, workspace};
 use libtest_mimic::{Arguments, Failed, Trial};
 
@@ -35,6 +40,7 @@ fn main() -> ExitCode {
             let words = "stands in the chat more than once";
             convicted("openclaw-reply-first@2026.9.6", &faults, words)
         }),
+        Trial::test("openclaw_2026_9_6_reads_the_corpus_as_the_page_says", reads_the_corpus),
     ];
     // One at a time, because each gateway takes both cores of a small machine.
     let args = Arguments { test_threads: Some(1), ..args };
@@ -67,6 +73,38 @@ fn convicted(subject: &str, more: &[&str], words: &str) -> Result<(), Failed> {
     let told = played(dir.path(), &[&rig[..], more].concat())?;
     let is_convicted = told.contains("SB004 answer-twice") && told.contains(words);
     expect(is_convicted, &format!("not convicted:\n{told}"))
+}
+
+/// Reads the corpus with OpenClaw's parser, and holds the rows of docs/conformance.md to it.
+fn reads_the_corpus() -> Result<(), Failed> {
+    let version = "2026.9.6";
+    let host = HostPaths {
+        path: env::var_os("PATH").unwrap_or_default(),
+        temporary: env::temp_dir(),
+        home: env::home_dir(),
+    };
+    let install = Install {
+        folder: Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("openclaw-{version}")),
+        package: format!("openclaw@{version}"),
+        node: Some("24".to_owned()),
+        overrides: [("linkedom".to_owned(), "0.18.9".to_owned())].into(),
+        runs_scripts: false,
+    };
+    let stop = AtomicBool::new(false);
+    let limits = ResolveLimits::default();
+    let Installed { folder, node } = install.run(limits, &host, &stop, &mut |_| {})?;
+    let node = node.ok_or("npm has installed no node")?;
+    for recordings in [NEWEST, ALL] {
+        let dir = tempfile::tempdir()?;
+        let asked = asked(dir.path(), recordings);
+        hold_row(&format!("openclaw {version}"), recordings, &asked, &|| {
+            let mut command = Command::new(&node);
+            command.arg(root().join("subjects/parsers/openclaw.mjs"));
+            command.arg(folder.join("node_modules/openclaw/dist"));
+            command
+        });
+    }
+    Ok(())
 }
 
 /// Makes a workspace with the scenarios and the subjects.

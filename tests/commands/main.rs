@@ -30,6 +30,7 @@ mod limits_reached;
 mod machines;
 mod marks;
 mod packages;
+mod parsers;
 mod pasted;
 mod processes;
 mod promises;

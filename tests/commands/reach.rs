@@ -57,7 +57,7 @@ fn done(command: &mut Command) -> Result<(), String> {
 }
 
 /// Installs packages into a folder, unless they are installed.
-fn installed(folder: &Path, packages: &[&str]) -> Result<(), String> {
+pub(crate) fn installed(folder: &Path, packages: &[&str]) -> Result<(), String> {
     let made = folder.join("made");
     if fs::read_to_string(&made).is_ok_and(|made| made == packages.join(" ")) {
         return Ok(());

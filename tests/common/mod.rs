@@ -5,6 +5,7 @@
 
 #[cfg(target_os = "linux")]
 pub(crate) mod cargo;
+pub(crate) mod conformance;
 pub(crate) mod project;
 
 use std::fs::Permissions;

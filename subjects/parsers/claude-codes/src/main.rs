@@ -1,15 +1,29 @@
-//! The `claude-codes` crate as a parser: stream-json on stdin, lifecycle entries on stdout, as its own clients read.
+//! The `claude-codes` crate as a parser: stream-json on stdin or in files, lifecycle entries on stdout, as its own clients
+//! read.
 
-use std::io::{self, BufRead as _, Write as _};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write as _};
 
 use claude_codes::{ClaudeOutput, ContentBlock, StreamEventMessage};
 use serde_json::{Value, json};
 
 fn main() -> io::Result<()> {
-    let mut stdin = io::stdin().lock();
+    let files: Vec<String> = std::env::args().skip(1).collect();
+    if files.is_empty() {
+        return read(io::stdin().lock());
+    }
+    for file in files {
+        read(BufReader::new(File::open(file)?))?;
+        println!();
+    }
+    Ok(())
+}
+
+/// Reads lines to their end; a line that the crate refuses is left out.
+fn read(mut lines: impl BufRead) -> io::Result<()> {
     loop {
         let mut line = String::new();
-        match stdin.read_line(&mut line) {
+        match lines.read_line(&mut line) {
             Ok(0) => return Ok(()),
             Ok(_) if line.trim().is_empty() => {}
             // All of this recording was read.
@@ -42,6 +56,10 @@ fn tell(output: &ClaudeOutput) -> io::Result<()> {
                 }
                 _ => Ok(()),
             })
+        }
+        ClaudeOutput::Result(result) => {
+            let status = if result.is_error { "error" } else { "ok" };
+            entry("outcome", json!({"status": status, "text": result.result}))
         }
         _ => Ok(()),
     }
