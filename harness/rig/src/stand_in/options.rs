@@ -5,12 +5,13 @@ use std::collections::VecDeque;
 
 use clitape_recording::text::distance;
 
-/// The versions with a stored help, the oldest first.
+/// The versions with a stored help, the oldest first. The files are links to those in `versions/`, because a package of the
+/// crate has what is in its folder.
 const HELPS: [(&str, &str); 4] = [
-    ("1.0.128", include_str!("../../../../versions/1.0.128/help.txt")),
-    ("2.1.148", include_str!("../../../../versions/2.1.148/help.txt")),
-    ("2.1.329", include_str!("../../../../versions/2.1.329/help.txt")),
-    ("2.1.332", include_str!("../../../../versions/2.1.332/help.txt")),
+    ("1.0.128", include_str!("help/1.0.128.txt")),
+    ("2.1.148", include_str!("help/2.1.148.txt")),
+    ("2.1.329", include_str!("help/2.1.329.txt")),
+    ("2.1.332", include_str!("help/2.1.332.txt")),
 ];
 
 /// The options that the help does not show, by the first version of [`HELPS`] that accepts them; measured by starting
