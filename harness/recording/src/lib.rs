@@ -3,6 +3,9 @@
 #![doc = include_str!("../README.md")]
 #![warn(missing_debug_implementations)]
 
+#[cfg(windows)]
+compile_error!("clitape runs on Linux and macOS; on Windows, build it and run it inside WSL2");
+
 pub mod capture;
 pub mod cassette;
 pub mod chat;
