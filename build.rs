@@ -1,10 +1,14 @@
-//! Finds the files of the scenarios that `clitape init` brings, so that the program holds them: of each the recording of
+//! Packs the files of the scenarios that `clitape init` brings, so that the program holds them: of each the recording of
 //! the newest version, and the goldens that hold for it, named as in a workspace that has this version alone.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 
 /// The scenarios, in the order in which they are named to people.
 const STARTERS: [&str; 10] = [
@@ -31,21 +35,26 @@ fn main() -> io::Result<()> {
     let config = fs::read_to_string(config)?;
     let newest = config.lines().find_map(|line| line.strip_prefix("newest = "));
     let newest = newest.ok_or(io::ErrorKind::InvalidData)?.trim_matches('"');
-    let mut code = String::from("&[\n");
+    let (mut code, mut content) = (String::from("&[\n"), Vec::new());
     for name in STARTERS {
         let scenario = root.join("scenarios").join(name);
         let cassette = root.join("cassettes").join(name).join(newest);
         let (all, mut files): (BTreeMap<_, _>, BTreeMap<_, _>) =
             files_in(&scenario)?.into_iter().partition(|(place, _)| place.starts_with("golden/"));
         files.extend(goldens(all, &numbers(newest).unwrap_or_default()));
-        let (scenario, cassette) = (list(&files), list(&files_in(&cassette)?));
+        let scenario = list(&files, &mut content)?;
+        let cassette = list(&files_in(&cassette)?, &mut content)?;
         let row = format!(
             "Starter {{ name: {name:?}, version: {newest:?}, scenario: {scenario}, cassette: {cassette} }},\n"
         );
         code.push_str(&row);
     }
     code.push_str("]\n");
-    fs::write(variable("OUT_DIR")?.join("starters.rs"), code)
+    let out = variable("OUT_DIR")?;
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    packed.write_all(&content)?;
+    fs::write(out.join("starters.gz"), packed.finish()?)?;
+    fs::write(out.join("starters.rs"), code)
 }
 
 /// Returns the goldens that hold for a version, by the places that they get: those of the last version that has its own.
@@ -91,14 +100,17 @@ fn files_in(folder: &Path) -> io::Result<BTreeMap<String, PathBuf>> {
     Ok(files)
 }
 
-/// Returns the code of a list of files with their content.
-fn list(files: &BTreeMap<String, PathBuf>) -> String {
+/// Adds files to the content that is packed; returns the code of their list, each with its part of that content.
+fn list(files: &BTreeMap<String, PathBuf>, content: &mut Vec<u8>) -> io::Result<String> {
     let mut code = String::from("&[");
     for (place, path) in files {
+        let begin = content.len();
+        content.extend(fs::read(path)?);
+        let end = content.len();
         let _ =
-            write!(code, "StarterFile {{ place: {place:?}, bytes: include_bytes!({path:?}) }}, ");
+            write!(code, "StarterFile {{ place: {place:?}, bytes: &content[{begin}..{end}] }}, ");
     }
-    code + "]"
+    Ok(code + "]")
 }
 
 /// Has cargo run this again when the file or folder changes.

@@ -1,13 +1,16 @@
 //! `clitape init` and `clitape new`: turns a folder into a workspace, also one inside the user's own repository, and
 //! writes a scenario that records and passes without a change.
 
-use anyhow::bail;
+use std::io::Read as _;
+
+use anyhow::{Context as _, bail};
 use clitape_recording::files::CONFIG;
 use clitape_recording::names::ScenarioName;
 use clitape_recording::scenario::{
     InitDone, InitPlan, Starter, StarterFile, Workspace, init, template,
 };
 use clitape_recording::text::shell_quote;
+use flate2::read::GzDecoder;
 
 use crate::confirm::remember;
 use crate::exit::ExitStatus;
@@ -27,8 +30,8 @@ pub(crate) struct InitArgs {
     gateway: bool,
 }
 
-/// The scenarios of a new workspace, which `build.rs` finds.
-const STARTERS: &[Starter<'_>] = include!(concat!(env!("OUT_DIR"), "/starters.rs"));
+/// The files of the scenarios of a new workspace, one after another, as `build.rs` packs them.
+const CONTENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/starters.gz"));
 
 /// The name of the first scenario, unless another one is given.
 const FIRST: &str = "first-scenario";
@@ -50,8 +53,12 @@ pub(crate) fn run_init(
     }
     let first = FIRST.parse()?;
     let scenario = args.scenario.as_ref().unwrap_or(&first);
+    let mut content = Vec::new();
+    let unpacked = GzDecoder::new(CONTENT).read_to_end(&mut content);
+    unpacked.context("the scenarios in this program can't be unpacked")?;
+    let starters: &[Starter<'_>] = include!(concat!(env!("OUT_DIR"), "/starters.rs"));
     let plan = InitPlan {
-        starters: STARTERS,
+        starters,
         first: scenario,
         is_named: args.scenario.is_some(),
         is_gateway: args.gateway,
