@@ -1,7 +1,7 @@
 // Packs clitape for npm: `node packaging/npm/pack.mjs OUT PLATFORM=BINARY…`, with a platform such as linux-x64. Writes
 // into OUT a tarball for each platform with its program, and clitape-VERSION.tgz, which needs the one of its machine.
 // Nothing is downloaded when they are installed, and no script runs.
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -18,8 +18,13 @@ if (!out || given.size === 0 || [...given.keys()].some((platform) => !PLATFORMS.
   process.exit(2);
 }
 
-const version = /^version = "(.*)"$/m.exec(readFileSync(join(root, "Cargo.toml"), "utf8"))[1];
+const version = String(execFileSync(join(root, "packaging/version"))).trim();
 const { bin, files, ...about } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
+// Without an address, the package of a try has none.
+const repository = String(spawnSync(join(root, "packaging/repository")).stdout).trim();
+if (repository) {
+  about.repository = { type: "git", url: `git+${repository}.git` };
+}
 mkdirSync(out, { recursive: true });
 
 for (const [platform, binary] of given) {
