@@ -3,7 +3,7 @@
 use crate::terminal;
 
 /// The pages, by the topic that names each. The name of a command is that of its own help.
-const PAGES: [(&str, &str); 17] = [
+const PAGES: &[(&str, &str)] = &[
     ("commands", include_str!("../../docs/commands.md")),
     ("manual", include_str!("../../docs/manual.md")),
     ("scenarios", include_str!("../../docs/scenarios.md")),
@@ -41,5 +41,6 @@ pub(crate) fn print_page(arguments: &[String]) -> anyhow::Result<bool> {
 
 /// Returns the topics, for the help text.
 pub(crate) fn topics() -> String {
-    format!("clitape help TOPIC prints a page: {}", PAGES.map(|(name, _)| name).join(", "))
+    let names: Vec<&str> = PAGES.iter().map(|(name, _)| *name).collect();
+    format!("clitape help TOPIC prints a page: {}", names.join(", "))
 }
