@@ -1,22 +1,26 @@
-//! `clitape stand-in`: the program that a gateway starts in place of `claude`.
+//! `clitape stand-in`, or `clitape claude`: the program that a gateway starts in place of `claude`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::bail;
+use clitape_recording::scenario::Workspace;
+use clitape_recording::text::shell_quote;
 use clitape_rig::stand_in;
 
 use crate::exit::ExitStatus;
 use crate::terminal;
 
+/// The names of the command.
+const NAMES: [&str; 2] = ["stand-in", "claude"];
 /// The option that puts the program into a folder.
 const INSTALL: &str = "--install";
 
 /// The help text after the usage. It is written by hand, because clap does not parse these arguments.
 const HELP: &str = "\
 Arguments:
-  --install DIR   put the program into DIR under the name claude, and print its path
+  --install DIR   put the program into DIR under the name claude, and print its path; stderr says how to use it
   CLAUDE_ARGS     what a gateway gives claude: -p PROMPT --output-format stream-json --verbose …
 
 It prints the recorded bytes with the recorded pauses, and reads the lines of a host that writes JSON lines. The
@@ -46,6 +50,7 @@ arguments. Else the recorded one.
 /// Takes the place of `claude` for a gateway: plays recordings on real pipes
 #[derive(clap::Args)]
 #[command(
+    visible_alias = NAMES[1],
     override_usage = "clitape stand-in --install DIR\n       clitape stand-in [CLAUDE_ARGS]…",
     help_template = "{about-with-newline}\n{usage-heading} {usage}\n{after-help}",
     after_help = HELP
@@ -78,8 +83,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitStatus> {
 pub(crate) fn is_asked_for(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let program = arguments.next()?;
     let is_claude = Path::new(&program).file_stem() == Some(OsStr::new("claude"));
-    if !is_claude && arguments.next()? != "stand-in" {
-        return None;
+    if !is_claude {
+        let command = arguments.next()?;
+        if !NAMES.iter().any(|name| command == *name) {
+            return None;
+        }
     }
     let arguments: Vec<OsString> = arguments.collect();
     match &arguments[..] {
@@ -99,6 +107,7 @@ fn put_into(dir: &Path) -> ExitCode {
     match program.and_then(|program| stand_in::install(&program, dir)) {
         Ok(path) => {
             let printed = terminal::stdout().line(format_args!("{}", path.display()));
+            say_how_to_use(dir);
             ExitCode::from(u8::from(printed.is_err()))
         }
         Err(error) => {
@@ -106,4 +115,25 @@ fn put_into(dir: &Path) -> ExitCode {
             ExitCode::from(stand_in::USAGE)
         }
     }
+}
+
+/// Says on stderr how callers of `claude` get the program in `dir`, and how they choose what it plays.
+fn say_how_to_use(dir: &Path) {
+    let shown = |path: &Path| {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        shell_quote(&path.to_string_lossy())
+    };
+    let here = std::env::current_dir().ok().and_then(|here| Workspace::above(&here));
+    let (root, hint) = match &here {
+        Some(workspace) => (shown(workspace.root()), ""),
+        None => ("DIR".to_owned(), "   (the folder of scenarios/, which `clitape init` makes)"),
+    };
+    terminal::note(format_args!("first on PATH:       export PATH={}:\"$PATH\"", shown(dir)));
+    terminal::note(format_args!("the project:         export CLITAPE_ROOT={root}{hint}"));
+    terminal::note(
+        "what it plays:       export CLITAPE_CASSETTE=NAME   (`clitape list` has the names)",
+    );
+    terminal::note(
+        "or prompt by prompt: claude -p 'Hi [[clitape:NAME]]' --output-format stream-json --verbose",
+    );
 }

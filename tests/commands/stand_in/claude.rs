@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::host::{Ended, Host, LINES, LIVE, ONE_SHOT};
 use super::{SESSION, UUID, recorded};
-use crate::common::{clitape, has_program, root};
+use crate::common::{clitape, has_program, put_program, root};
 
 /// Checks that a host with these arguments reads these words on stderr and gets the code 1, and that the log has them.
 #[track_caller]
@@ -443,4 +443,41 @@ fn it_finds_its_run_without_an_environment() {
         .output();
     assert_eq!(output.unwrap().stdout, b"2.1.148 (Claude Code)\n");
     assert!(Path::new(&log).is_file());
+}
+
+#[test]
+fn claude_on_path_plays_what_is_chosen_as_the_installation_says() {
+    let dir = tempfile::tempdir().unwrap();
+    let bin = dir.path().join("my bin");
+    let install = |bin: &Path| {
+        let output = clitape().args(["claude", "--install"]).arg(bin).current_dir(root()).output();
+        let output = output.unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, path, words) = install(&bin);
+    assert_eq!((code, path), (Some(0), format!("{}\n", bin.join("claude").display())), "{words}");
+    // The lines that it prints for a shell, with a recording's name.
+    let export = |line: &str| {
+        let (_, rest) = line.split_once("export ")?;
+        Some(format!("export {}; ", rest.split("  ").next()?))
+    };
+    let exports: String = words.lines().filter_map(export).collect();
+    assert_eq!(exports.matches("export ").count(), 3, "{words}");
+    let exports = exports.replace("NAME", "three-tools/2.1.332");
+    let call = "claude -p Hi --output-format stream-json --verbose";
+    let mut sh = Command::new("sh");
+    sh.args(["-c", &format!("{exports}{call}")]).current_dir(dir.path()).stdin(Stdio::null());
+    let output = sh.env("HOME", dir.path()).env("CLITAPE_PLAY", "instant").output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && printed.contains("They do not agree"), "{printed}");
+    // A second time it is there already; a program of others stays as it is.
+    assert_eq!(install(&bin).0, Some(0));
+    let foreign = dir.path().join("foreign");
+    put_program(&foreign.join("claude"), "#!/bin/sh\necho mine\n");
+    let (code, path, words) = install(&foreign);
+    let part = "is there already and is not the stand-in; choose another folder, or remove it";
+    assert!(code == Some(64) && path.is_empty() && words.contains(part), "{code:?} {words}");
+    let kept = fs::read_to_string(foreign.join("claude")).unwrap();
+    assert_eq!(kept, "#!/bin/sh\necho mine\n");
 }

@@ -17,6 +17,7 @@ use clitape_judge::observation::{MARK, SessionOrigin};
 use clitape_recording::cassette::Cassette;
 use clitape_recording::files;
 use fs_err as fs;
+use memchr::memmem;
 
 use arguments::{Arguments, Asks, Form};
 use dialogue::Dialogue;
@@ -161,10 +162,16 @@ pub enum InstallError {
     /// The folder has a `claude` that is not the stand-in.
     #[error("{0} is there already and is not the stand-in; choose another folder, or remove it")]
     Taken(PathBuf),
+    /// The folder has the stand-in of another version of clitape.
+    #[error("{0} is the stand-in of another version of clitape; remove it, and install this one")]
+    OtherVersion(PathBuf),
     /// The file system returned an error.
     #[error(transparent)]
     Io(#[from] std::io::Error),
 }
+
+/// A text that every version of the stand-in has, and no other program.
+const OWN_TEXT: &[u8] = b"CLITAPE_CASSETTE";
 
 /// Copies `program` into `dir` as `claude` and returns the path. It is a copy and not a link, because whoever
 /// overwrites that `claude` later would overwrite the program itself through a link.
@@ -176,10 +183,14 @@ pub fn install(program: &Path, dir: &Path) -> Result<PathBuf, InstallError> {
     files::make_folder(dir).map_err(std::io::Error::from)?;
     let place = dir.join(PROGRAM_NAME);
     if place.symlink_metadata().is_ok() {
-        if fs::read(&place)? != fs::read(program)? {
-            return Err(InstallError::Taken(place));
-        }
-        return Ok(place);
+        let there = fs::read(&place)?;
+        return match there == fs::read(program)? {
+            true => Ok(place),
+            false if memmem::find(&there, OWN_TEXT).is_some() => {
+                Err(InstallError::OtherVersion(place))
+            }
+            false => Err(InstallError::Taken(place)),
+        };
     }
     fs::copy(program, &place)?;
     Ok(place)
@@ -202,5 +213,8 @@ mod tests {
         fs::write(&place, "b").unwrap();
         assert_eq!(fs::read(&program).unwrap(), b"a", "the program is whole");
         assert!(matches!(install(&program, &bin), Err(InstallError::Taken(_))));
+        fs::write(&place, "an older one, which reads CLITAPE_CASSETTE").unwrap();
+        assert!(matches!(install(&program, &bin), Err(InstallError::OtherVersion(_))));
+        assert!(fs::read(&place).unwrap().ends_with(b"CLITAPE_CASSETTE"), "it is as it was");
     }
 }
