@@ -13,14 +13,14 @@ pub(crate) const FOR_GATEWAYS: &str = "--pace, --lives-on, --agent-faults, --c-l
 #[derive(clap::Args)]
 pub(crate) struct ConditionArgs {
     /// Let claude print a line each so many milliseconds, instead of as it was recorded
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=60_000))]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(Conditions::PACE_MS))]
     pace: Option<u64>,
     /// Let claude print each line in as many pieces as it was recorded, instead of two with a pause between them
     #[arg(long)]
     whole_lines: bool,
     /// Let a claude of one message live on so many seconds after its result
     #[arg(long, value_name = "SECONDS", default_value_t = 0, hide_default_value = true,
-        value_parser = clap::value_parser!(u64).range(..=600))]
+        value_parser = clap::value_parser!(u64).range(Conditions::LIVES_ON_S))]
     lives_on: u64,
     /// Let what claude prints have these faults: crlf, log-line, unknown-kind, long-line, cut, double
     #[arg(long, value_name = "FAULTS", value_delimiter = ',')]
@@ -50,8 +50,8 @@ pub(crate) struct ChatFaultArgs {
     #[arg(long, value_name = "N")]
     chat_seed: Option<u64>,
     /// With --chat-seed: how many calls of a hundred go wrong
-    #[arg(long, value_name = "PERCENT", default_value_t = 20, requires = "chat_seed",
-        value_parser = clap::value_parser!(u8).range(1..=100))]
+    #[arg(long, value_name = "PERCENT", default_value_t = Conditions::USUAL_CHAT_RATE, requires = "chat_seed",
+        value_parser = clap::value_parser!(u8).range(i64::from(*Conditions::CHAT_RATE.start())..=i64::from(*Conditions::CHAT_RATE.end())))]
     chat_rate: u8,
 }
 

@@ -4,6 +4,7 @@ use crate::terminal;
 
 /// The pages, by the topic that names each. The name of a command is that of its own help.
 const PAGES: &[(&str, &str)] = &[
+const PAGES: [(&str, &str); 16] = [
     ("commands", include_str!("../../docs/commands.md")),
     ("manual", include_str!("../../docs/manual.md")),
     ("scenarios", include_str!("../../docs/scenarios.md")),
@@ -18,6 +19,7 @@ const PAGES: &[(&str, &str)] = &[
     ("captures", include_str!("../../docs/captures.md")),
     ("proof-page", include_str!("../../docs/proof.md")),
     ("ci", include_str!("../../docs/ci.md")),
+    ("test-runners", include_str!("../../docs/test-runners.md")),
     ("machines", include_str!("../../docs/machines.md")),
     ("corpus-page", include_str!("../../docs/corpus.md")),
     ("promises", include_str!("../../docs/promises.md")),

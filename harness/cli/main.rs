@@ -33,6 +33,7 @@ mod rig;
 mod rig_limits;
 mod scan;
 mod schema;
+mod serve;
 mod session;
 mod show;
 mod shrink;
@@ -120,6 +121,7 @@ enum Command {
     Scan(scan::Args),
     Subject(subject::Args),
     Rig(rig::Args),
+    Serve(Box<serve::Args>),
     StandIn(stand_in::Args),
     ChatServer(chat_server::Args),
     Editor(editor::Args),
@@ -196,6 +198,7 @@ fn main() -> ExitCode {
             Command::Scan(scan) => scan::run(&scan, args.quiet),
             Command::Subject(subject) => subject::run(&workspace(args.root)?, &subject, args.quiet),
             Command::Rig(rig) => rig::run(&workspace(args.root)?, &rig, args.quiet),
+            Command::Serve(serve) => serve::run(|| workspace(args.root), &serve, args.quiet),
             Command::Editor(editor) => editor::run(&editor),
             Command::StandIn(args) => stand_in::run(&args),
             Command::ChatServer(server) => chat_server::run(&server, args.quiet),

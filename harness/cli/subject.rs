@@ -207,6 +207,11 @@ impl Machine {
         self.stop.load(Ordering::Relaxed)
     }
 
+    /// Returns the flag that stops a run.
+    pub(crate) fn stop(&self) -> Arc<AtomicBool> {
+        self.stop.clone()
+    }
+
     pub(crate) fn rig<'a>(&'a self, workspace: &'a Workspace) -> RigHost<'a> {
         let Self { host, program, cache, limits, log, stop } = self;
         let (limits, log) = (*limits, log.as_ref());

@@ -7,6 +7,7 @@
 
 use std::fmt::Display;
 use std::io::{self, ErrorKind, IsTerminal as _, Write};
+use std::os::fd::AsFd as _;
 use std::panic::{self, PanicHookInfo};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,6 +15,8 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clitape_recording::text::{TerminalSafe, is_hidden, json, plain};
 use clitape_runner::report::Screen;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use terminal_size::{Height, Width, terminal_size_of};
 
 /// The style of the word `error:`.
@@ -345,6 +348,20 @@ static IS_GONE: AtomicBool = AtomicBool::new(false);
 /// Returns whether the reader of standard output has gone away, so that the output can end.
 pub(crate) fn reader_is_gone() -> bool {
     IS_GONE.load(Ordering::Relaxed)
+}
+
+/// Waits until the reader of a standard output that is a pipe or a socket has gone away. Without end if it is neither.
+pub(crate) fn wait_until_reader_is_gone() {
+    let out = io::stdout();
+    loop {
+        // No event is asked for: the end of the reader is always reported.
+        let mut watched = [PollFd::new(out.as_fd(), PollFlags::empty())];
+        match poll(&mut watched, PollTimeout::NONE) {
+            Err(Errno::EINTR) => {}
+            Ok(1..) => return,
+            _ => std::thread::park(),
+        }
+    }
 }
 
 /// A writer that passes bytes to standard output until its reader goes away, and drops them from then on.

@@ -282,6 +282,23 @@ pub(crate) const COMMANDS: &[Row] = &[
         says: "`claude` was not started",
         ..WITH_SUBJECT
     },
+    // Nothing is started before the first request.
+    Row {
+        name: "serve",
+        args: &["serve", "--json", "--yes", "mine"],
+        says: "\"protocol\":1",
+        starts: &[],
+        writes: &[],
+        loopback: false,
+        code: 0,
+        ..WITH_SUBJECT
+    },
+    Row {
+        name: "serve_client",
+        args: &["serve", "--print-client", "go"],
+        says: "package clitape",
+        ..QUIET
+    },
     Row {
         name: "stand_in_install",
         args: &["stand-in", "--install", "{out}/bin"],

@@ -8,5 +8,6 @@ mod clock;
 pub mod editor;
 pub mod limits;
 pub mod reach;
+pub mod serve;
 pub mod stand_in;
 pub mod subject;

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use clitape_judge::observation::{InterludeKind, SubjectTraits};
@@ -575,6 +576,15 @@ pub struct Conditions {
 }
 
 impl Conditions {
+    /// The milliseconds between two lines of `claude` that a caller may ask for.
+    pub const PACE_MS: RangeInclusive<u64> = 1..=60_000;
+    /// The seconds for which a `claude` of one message may live on after its result.
+    pub const LIVES_ON_S: RangeInclusive<u64> = 0..=600;
+    /// The percentage of calls of a chat that may go wrong at random.
+    pub const CHAT_RATE: RangeInclusive<u8> = 1..=100;
+    /// The percentage of calls that go wrong if the caller names a seed alone.
+    pub const USUAL_CHAT_RATE: u8 = 20;
+
     /// Returns whether the conditions are the recorded ones, so that the chat can be compared with accepted goldens.
     pub fn are_recorded(&self) -> bool {
         *self == Self::default()

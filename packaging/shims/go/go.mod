@@ -1,0 +1,3 @@
+module example.com/gateway/clitape
+
+go 1.19
