@@ -4,7 +4,6 @@ use crate::terminal;
 
 /// The pages, by the topic that names each. The name of a command is that of its own help.
 const PAGES: &[(&str, &str)] = &[
-const PAGES: [(&str, &str); 16] = [
     ("commands", include_str!("../../docs/commands.md")),
     ("manual", include_str!("../../docs/manual.md")),
     ("scenarios", include_str!("../../docs/scenarios.md")),

@@ -56,7 +56,7 @@ fn done(command: &mut Command) -> Result<(), String> {
     if output.status.success() { Ok(()) } else { Err(printed) }
 }
 
-/// Installs packages into a folder, unless they are installed.
+/// Installs packages into a folder, unless they are installed: Python's if it is called `python`, else those of npm.
 pub(crate) fn installed(folder: &Path, packages: &[&str]) -> Result<(), String> {
     let made = folder.join("made");
     if fs::read_to_string(&made).is_ok_and(|made| made == packages.join(" ")) {
