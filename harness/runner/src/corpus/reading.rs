@@ -221,7 +221,7 @@ impl LineReading {
             match read_record(line) {
                 Some(_) => counts.records += 1,
                 None => {
-                    counts.unusable += u64::from(!line.trim_ascii().is_empty() && !is_list(line))
+                    counts.unusable += u64::from(!line.trim_ascii().is_empty() && !is_list(line));
                 }
             }
         }
