@@ -77,9 +77,8 @@ pub(crate) fn own(
     let case = FailingCase::new(workspace, pattern, new)?;
     let recording = &case.recording;
     let given = plan.map(|plan| recording.given_plan(plan)).transpose()?;
-    let is_given = given.is_some();
-    let Some(shrunk) = shrink(recording, given)? else {
-        let which = if is_given { "the plan does not fail" } else { "no plan fails" };
+    let Some(shrunk) = shrink(recording, given.as_ref())? else {
+        let which = if given.is_some() { "the plan does not fail" } else { "no plan fails" };
         let (name, version) = (&case.name, recording.version());
         terminal::stdout()
             .line(format_args!("{name} {version}: {which}, so that there is nothing to shrink"))?;

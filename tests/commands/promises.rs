@@ -45,7 +45,7 @@ fn fields(value: &Value, path: &str, found: &mut BTreeSet<String>) {
             map.iter().for_each(|(key, value)| fields(value, &format!("{path}/{key}"), found));
         }
         Value::Array(list) => {
-            list.iter().for_each(|value| fields(value, &format!("{path}/*"), found))
+            list.iter().for_each(|value| fields(value, &format!("{path}/*"), found));
         }
         _ => {}
     }

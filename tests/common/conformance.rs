@@ -80,6 +80,10 @@ fn outcomes(parser: &dyn Fn() -> Command, asked: &[Asked]) -> Vec<Option<String>
                 read += 1;
                 continue;
             }
+            // A delta may be half of a character, which Python prints and which is no JSON to others.
+            if !line.contains(r#""outcome""#) {
+                continue;
+            }
             let entry: Value = serde_json::from_str(line).unwrap();
             if entry["kind"] == "outcome" {
                 last = entry["data"]["text"].as_str().map(str::to_owned);

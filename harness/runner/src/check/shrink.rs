@@ -39,9 +39,12 @@ pub struct Shrunk {
 /// # Errors
 ///
 /// [`CassetteError`] when a golden can't be read.
-pub fn shrink(recording: &Recording, given: Option<Plan>) -> Result<Option<Shrunk>, CassetteError> {
+pub fn shrink(
+    recording: &Recording,
+    given: Option<&Plan>,
+) -> Result<Option<Shrunk>, CassetteError> {
     let scenario = &*recording.scenario;
-    if let Some((plan, setup, finding)) = broken(recording, given.clone()) {
+    if let Some((plan, setup, finding)) = broken(recording, given.cloned()) {
         // The same kind of finding in the same setup; other records may well show another kind.
         let shows = |capture: Capture<'_>, plan: &Plan| {
             let base = replay(capture, &Plan::canonical(capture, scenario.run.pace_ms), setup);
@@ -52,7 +55,7 @@ pub fn shrink(recording: &Recording, given: Option<Plan>) -> Result<Option<Shrun
         };
         return Ok(made_small(recording, plan, None, &shows));
     }
-    let Some((plan, view)) = variant::nameless(recording, given.as_ref())? else { return Ok(None) };
+    let Some((plan, view)) = variant::nameless(recording, given)? else { return Ok(None) };
     let shows =
         |capture: Capture<'_>, plan: &Plan| variant::other_outcome(scenario, view, capture, plan);
     Ok(made_small(recording, plan, Some(view), &shows))

@@ -9,11 +9,11 @@ use clitape_recording::capture::{Capture, StdinLine, stdin_lines};
 use clitape_recording::cassette::{Cassette, Origin};
 use clitape_recording::facts::{
     Facts, RecordedSession, RecordedTurn, RecordedUsage, ToolOutcome, TurnEnding, TurnFacts,
-    read_record,
 };
 use clitape_recording::names::{CassetteFile, CassettePart, CliVersion, ScenarioName};
 use clitape_stream::{Event, Parser};
 use serde::Serialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 /// The format of a corpus.
@@ -218,15 +218,21 @@ impl LineReading {
     pub(super) fn of(stdout: &[u8]) -> Self {
         let mut counts = Self::default();
         for line in stdout.split(|byte| *byte == b'\n') {
-            match read_record(line) {
-                Some(_) => counts.records += 1,
-                None => {
-                    counts.unusable += u64::from(!line.trim_ascii().is_empty() && !is_list(line));
-                }
+            let line = line.trim_ascii();
+            if is_record(line) {
+                counts.records += 1;
+            } else {
+                counts.unusable += u64::from(!line.is_empty() && !is_list(line));
             }
         }
         counts
     }
+}
+
+/// Returns whether a line is an object, also if a text in it has half of a character as `\ud83d`, which some libraries
+/// refuse.
+fn is_record(line: &[u8]) -> bool {
+    line.starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(line).is_ok()
 }
 
 /// Returns whether a line is a list of records, as some programs print it.
