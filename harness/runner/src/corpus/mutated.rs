@@ -122,7 +122,8 @@ impl MustHold {
             results: facts.turns.len() as u64,
             same_final_text: final_text == run.final_text,
             final_text,
-            is_cut_off: is_open(stdout),
+            // Each sees beginnings of turns that the other one does not.
+            is_cut_off: facts.is_cut_off || is_open(stdout),
             same_events: match kind {
                 MutationKind::UnknownKind => true,
                 MutationKind::Twice => is_consistent,
