@@ -285,10 +285,10 @@ pub(crate) const COMMANDS: &[Row] = &[
     // Nothing is started before the first request.
     Row {
         name: "serve",
-        args: &["serve", "--json", "--yes", "mine"],
+        args: &["serve", "--json", "--yes", "mine", "--log", "{out}/serve.log"],
         says: "\"protocol\":1",
         starts: &[],
-        writes: &[],
+        writes: &["out"],
         loopback: false,
         code: 0,
         ..WITH_SUBJECT
