@@ -252,6 +252,38 @@ fn a_finding_that_does_not_show_alone_says_so() {
 }
 
 #[test]
+fn a_gateway_that_tells_of_tools_alone_is_not_convicted() {
+    if !has_program("python3") {
+        return;
+    }
+    let dir = workspace(&["plain-text", "three-tools"]);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let started = elsewhere.path().join("started");
+    let gateway = root().join("subjects/examples/telegram.py");
+    // The second start tells of tools, or none does.
+    for (bug, code, says) in [
+        (
+            "[ -e $0 ] || bug='--bug silent-tools'; touch $0",
+            0,
+            "one did, so that this is no finding",
+        ),
+        ("bug='--bug silent-tools'", 3, "SB016 tools-untold subject mine: three-tools/"),
+    ] {
+        let toml = format!(
+            "[subject.mine]\nkind = 'gateway'\nidle_s = 2\n\
+             command = ['sh', '-c', \"\"\"{bug}; exec python3 {} $bug\"\"\", '{}']\n\
+             env = {{ TELEGRAM_API = '{{bot_api}}', TELEGRAM_TOKEN = '{{token}}', CLAUDE_BIN = '{{claude}}' }}\n",
+            gateway.display(),
+            started.display()
+        );
+        fs::write(dir.path().join("clitape.toml"), toml).unwrap();
+        let named = ["plain-text", "three-tools", "--pace", "100"];
+        let test = [&["test", "--yes", "--subject", "mine"][..], &named].concat();
+        check(dir.path(), &test, code, &[says], &[]);
+    }
+}
+
+#[test]
 fn a_gateway_is_proven_from_its_run() {
     if !has_program("python3") || !has_program("git") {
         return;
