@@ -60,7 +60,7 @@ fn explain(kind: FindingKind, out: &mut Terminal) -> anyhow::Result<()> {
     let mut part = |heading: &str, text: &str| out.line(format_args!("{heading:<HEADING$}{text}"));
     part("cause", cause)?;
     part("cure", cure)?;
-    let demands = RULES.iter().filter(|rule| rule.kind == kind || rule.of_others == Some(kind));
+    let demands = RULES.iter().filter(|rule| rule.is_about(kind));
     for rule in demands {
         part("rule", rule.demand)?;
     }

@@ -501,7 +501,7 @@ impl ServedFinding {
         let named = finding.id.to_string();
         let (id, title) = named.split_once(' ').unwrap_or((&named, ""));
         let rule = RULES.iter().find(|rule| match &finding.id {
-            FindingId::Known(kind) => rule.kind == *kind || rule.of_others == Some(*kind),
+            FindingId::Known(kind) => rule.is_about(*kind),
             FindingId::Other(_) => false,
         });
         Self {

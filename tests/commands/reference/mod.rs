@@ -85,7 +85,7 @@ fn finding(kind: FindingKind, pages: &[(&str, String)]) -> String {
     };
     part("Cause", &escaped(cause));
     part("Cure", &escaped(cure));
-    for rule in RULES.iter().filter(|rule| rule.kind == kind || rule.of_others == Some(kind)) {
+    for rule in RULES.iter().filter(|rule| rule.is_about(kind)) {
         part("Rule", &escaped(rule.demand));
     }
     if let Some(key) = kind.design() {

@@ -101,6 +101,11 @@ impl Rule {
         self.of_others.filter(|_| !is_own).unwrap_or(self.kind)
     }
 
+    /// Returns whether a finding of this kind is about the rule, be it of clitape's own gateway or of others.
+    pub fn is_about(&self, kind: FindingKind) -> bool {
+        self.kind == kind || self.of_others == Some(kind)
+    }
+
     /// Returns whether clitape's own gateway is held to more than others.
     pub fn is_stricter(&self) -> bool {
         self.strictly.is_some()

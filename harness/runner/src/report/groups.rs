@@ -129,7 +129,7 @@ impl GroupMember<'_> {
 
 /// Returns whether a finding is that a run breaks a rule.
 fn is_of_rule(kind: FindingKind) -> bool {
-    RULES.iter().any(|rule| rule.kind == kind || rule.of_others == Some(kind))
+    RULES.iter().any(|rule| rule.is_about(kind))
 }
 
 /// Returns a sentence without what it quotes and without numbers, in which two recordings of one fault differ.
